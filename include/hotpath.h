@@ -50,7 +50,7 @@
  *
  * Errors   No entry reports an error to the program.  If the library has no
  *	    room or an argument makes no sense, it records less and the report
- *	    says so.
+ *	    reports it.
  * Threads  Every entry may be used by any number of threads at once.  No entry
  *	    has its own lock or calls malloc.  errno is preserved.  Before
  *	    glibc 2.35 the first use of a place takes the dynamic linker's lock.
@@ -98,8 +98,9 @@ struct hotpath_block {
 };
 
 /*
- * What the library exports.  The macros call these functions through the
- * pointers below; bindings for other languages may call them by name.
+ * The functions that the library exports.  The macros call these functions
+ * through the pointers below; bindings for other languages may call them by
+ * name.
  */
 #ifdef HOTPATH
 #define HOTPATH_IMPORT_ __attribute__((weak, visibility("default")))
@@ -133,7 +134,7 @@ HOTPATH_IMPORT_ void hotpath_value_show(struct hotpath_value *place, int what, c
 #define HOTPATH_VALUE_DBG 0x100
 #define HOTPATH_VALUE_VAL 0x200
 
-#define HOTPATH_TYPE_OTHER 0 /* of `size` bytes, which no one looks into */
+#define HOTPATH_TYPE_OTHER 0 /* of `size` bytes, which are opaque */
 #define HOTPATH_TYPE_BOOL 1
 #define HOTPATH_TYPE_CHAR 2
 #define HOTPATH_TYPE_INT 3 /* of any size up to 16 bytes; so are the next ones */
@@ -335,8 +336,8 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 /*
  * HOTPATH_LOCK(object, label) - names the lock at address `object`: a mutex,
  * rwlock, condition, semaphore or barrier, of any interface.  Use it after the
- * lock is initialised and before it is first locked.  What was recorded under
- * the old name stays there.  A NULL or empty label does nothing.
+ * lock is initialised and before it is first locked.  Records under the old
+ * name stay there.  A NULL or empty label does nothing.
  *
  * HOTPATH_LABEL_FD(fd, label) - names the channel of a pipe, socket pair, eventfd
  * or POSIX message queue.  Use it after the descriptor is created.  The first
@@ -529,7 +530,10 @@ static HOTPATH_INLINE_ void hotpath_show_(struct hotpath_value *place, int what,
  * a text (char *, std::string).  Of structs the size only.  VAL and GAUGE evaluate
  * their arguments only if the library is loaded.
  */
-/* A comma between <> or {} is no second argument, where a macro can have more than are named. */
+/*
+ * A comma between <> or {} doesn't separate arguments, where a macro can have more than
+ * are named.
+ */
 #if defined(__cplusplus) ? __cplusplus >= 201103L : defined(__STDC_VERSION__)
 #define HOTPATH_DBG(...) HOTPATH_DBG_(#__VA_ARGS__, (__VA_ARGS__))
 #define HOTPATH_VAL(key, ...) HOTPATH_VAL_("" key "", (__VA_ARGS__))

@@ -18,11 +18,11 @@
  *   the report    `hotpath report` is done
  *   a ring        samples must be read
  *   a port        somebody wants to see live figures: their server is started
- *   the time      for the next look at the threads, at most 4 times a second;
+ *   the time      for the next scan of the threads, at most 4 times a second;
  *                 for the end of the program, if HOTPATH_SHUTDOWN_MS asks for it
  *   SIGTERM       somebody wants us to end: see sampler/session/term.h
  *
- * Threads of their own look at locks that are held (sampler/session/look.h), asked by a futex.
+ * Separate threads scan held locks (sampler/session/look.h), woken by a futex.
  *
  * Each of these may be refused.  Then it is looked after every 20 ms instead, so
  * that nothing is left behind by a program that is gone.
@@ -74,7 +74,7 @@
 #define SCAN_AGAIN_NS UINT64_C(20000000)
 #define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled unasked */
 #define ALONE_NS UINT64_C(200000000)	/* between questions whether the session is over */
-#define FALLBACK_MS 20	/* between looks at what does not wake us */
+#define FALLBACK_MS 20	/* between checks of things that don't wake us */
 #define STACK_SIZE (128 << 10)
 
 enum root_state { ROOT_RUNS, ROOT_ENDED, ROOT_REPORTED };
@@ -83,7 +83,7 @@ struct sampler {
 	struct hp_segment segment;
 	struct hp_begin begin;
 	struct hp_settings settings;
-	char default_values[HP_DEFAULTS_MAX];	/* words of what the program brings along */
+	char default_values[HP_DEFAULTS_MAX];	/* words of the program's defaults */
 	struct hp_members members;
 	struct hp_watcher watcher;
 	struct hp_perf perf;
@@ -95,7 +95,7 @@ struct sampler {
 	struct hp_looker looker;
 	struct hp_server server;
 	enum root_state root;
-	_Atomic bool has_thread;	/* that wakes us when an end word changes; it says so itself */
+	_Atomic bool has_thread;	/* that wakes us when an end word changes; it reports that itself */
 	uint32_t awaited;	/* segments whose end words have one */
 	bool is_blind;	/* epoll_wait is refused */
 	int epoll;
@@ -106,7 +106,7 @@ struct sampler {
 	uint64_t scan_ns;	/* when the records must be looked at again; 0 = with the next look */
 	uint64_t sample_ns;	/* when sampling begins; 0 = it has, or never does */
 	uint64_t reported_ticks;	/* when the report was started */
-	uint64_t asked_ns;	/* when the kernel was asked who has the segment */
+	uint64_t asked_ns;	/* when the kernel was last queried for users of the segment */
 };
 
 static struct sampler the_sampler;	/* threads have a segment for their argument */
@@ -206,7 +206,7 @@ static bool wait_for_root(struct sampler *sampler)
 	if (hp_level_read(&level, sampler->begin.root_pid, &parent) &&
 	    parent != sampler->begin.runner_pid)
 		return false;
-	/* The report is told by the environment, too. */
+	/* The report gets it through the environment, too. */
 	hp_begin_text(&sampler->begin, text);
 	setenv(HP_BEGIN_VARIABLE, text, 1);
 	return true;
@@ -311,7 +311,7 @@ static bool is_wanted(const struct hp_settings *settings)
 	return settings->format != HP_FORMAT_NONE || settings->keep;
 }
 
-/* What outlived the root must be told once more, in a file. */
+/* Output of survivors of the root goes to a file as well. */
 static bool is_wanted_again(const struct hp_settings *settings)
 {
 	return settings->keep || (settings->format != HP_FORMAT_NONE && settings->output_path);
@@ -446,12 +446,12 @@ static void look(struct sampler *sampler)
 
 /*
  * Opening counters takes a helper that has just started longer than a short
- * program runs, and its report would wait for that.  Who asks for samples gets
+ * program runs, and its report would wait for that.  A request for samples gets
  * all of them.
  */
 static uint64_t sample_delay(const struct hp_settings *settings)
 {
-	/* The program that is to run is there by then, not only whoever becomes it. */
+	/* By then the program to run is known, not only its launcher. */
 	if (settings->cpu == HP_CPU_SAMPLY)
 		return SAMPLE_DELAY_NS;
 	bool is_asked =
@@ -473,7 +473,7 @@ static void sample_if_due(struct sampler *sampler, uint64_t now)
 	hp_perf_start(&sampler->perf, sampler->members.root_pid, sampler->epoll, EVENT_RING);
 }
 
-/* What is due.  A bit early for the clock, so that it goes along with every fourth look. */
+/* Work that is due.  A bit early for the clock, so that it goes along with every fourth look. */
 static void do_due(struct sampler *sampler)
 {
 	uint64_t now = hp_clock_raw_ns();
@@ -530,7 +530,7 @@ static int patience(const struct sampler *sampler)
 	return !is_woken && wait_ms > FALLBACK_MS ? FALLBACK_MS : wait_ms;
 }
 
-/* Asks the kernel no more often than we look at threads. */
+/* Queries the kernel no more often than we scan threads. */
 static bool is_over(struct sampler *sampler)
 {
 	uint64_t now = hp_clock_raw_ns();
@@ -543,7 +543,10 @@ static bool is_over(struct sampler *sampler)
 		return false;
 	hp_members_scan(&sampler->members);
 	sampler->asked_ns = now;
-	/* Of who was killed the first scan suspects the death, the second one notes it: that is told then. */
+	/*
+	 * When a process was killed, the first scan suspects its death, the second one records
+	 * it: that is reported then.
+	 */
 	if (sampler->members.count || sampler->members.suspected)
 		return false;
 	hp_looker_pause();
@@ -552,7 +555,7 @@ static bool is_over(struct sampler *sampler)
 	return is_alone;
 }
 
-/* What might have woken us is asked, but for the ports: there are no live figures then. */
+/* What might have woken us is asked, but for the ports: live figures end then. */
 static void handle_all(struct sampler *sampler)
 {
 	static const uint64_t all[] = { EVENT_SOCKET, EVENT_END_WORD };

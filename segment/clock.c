@@ -52,7 +52,7 @@ static bool is_invariant(void)
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
 }
 
-/* False only if the kernel says so. */
+/* False only if the kernel refuses it. */
 static bool is_trusted(void)
 {
 	char names[256];

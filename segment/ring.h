@@ -19,8 +19,9 @@
  *     was released after the reader's last access to them.
  *
  * So no word is written and read at the same time, and words need no atomics.
- * The writer counts records that do not fit. The writer or reader may change,
- * one at a time, if the next one acquires what the previous one released.
+ * The writer counts records that do not fit. The role of writer or reader may
+ * pass to another thread if the next one acquires state that the previous one
+ * released.
  *
  * The reader trusts nothing: another program may have written the words. An
  * impossible size makes it drop everything in the ring.

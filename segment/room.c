@@ -107,7 +107,10 @@ bool hp_segment_stay_narrow(const struct hp_segment *segment, uint32_t holder, u
 
 	if (atomic_load(&header->used) > segment->size)
 		return false;
-	/* A process that registered before is no vfork child, and its parent may map everything. */
+	/*
+	 * A process that registered earlier isn't a vfork child, and its parent may map
+	 * everything.
+	 */
 	if (!is_holder(hp_segment_room(segment), holder))
 		room_bound(hp_segment_room(segment), segment->size, parent);
 	room_bound(hp_segment_room(segment), segment->size, holder);

@@ -109,7 +109,7 @@ uint64_t hp_segment_cgroup_limit(void)
 		char *end = strchrnul(line, '\n');
 		char *group = memchr(line, '/', (size_t)(end - line));
 
-		/* "0::/GROUP" or "N:memory:/GROUP"; the root, "/", has no limit file of its own. */
+		/* "0::/GROUP" or "N:memory:/GROUP"; the root, "/", itself has no limit file. */
 		if (group && !strncmp(line, "0::", 3))
 			limit = least(limit,
 				      group_limit("/sys/fs/cgroup", group, end, "memory.max"));
@@ -285,7 +285,7 @@ static int make_careful(struct hp_segment *segment)
 {
 	if (madvise(segment->header, HP_PAGE, MADV_POPULATE_WRITE) == 0)
 		return 0;
-	/* EFAULT: touching the page would raise SIGBUS, since there is no room. */
+	/* EFAULT: touching the page would raise SIGBUS, for lack of room. */
 	if (errno != EINVAL)
 		return errno == EFAULT ? -ENOSPC : -errno;
 	if (segment->size > SIZE_WITHOUT_POPULATE) {
@@ -393,7 +393,7 @@ static void fill_level(struct hp_segment *segment, const struct hp_segment *sess
 	atomic_store_explicit(&header->used, begin + HP_PAGE, memory_order_relaxed);
 	hp_segment_levels(segment)->begin = begin;
 	hp_segment_recorded(segment, HP_RECORDED_KNOWN);
-	/* Whoever finds the magic finds all of the above. */
+	/* A reader that finds the magic finds all of the above. */
 	atomic_store_explicit(&header->magic, HP_MAGIC, memory_order_release);
 }
 

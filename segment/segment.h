@@ -53,7 +53,7 @@ struct hp_segment {
 	uint64_t size;	/* bytes mapped; offsets end here */
 	int fd;	/* -1 = none */
 	bool is_lent;	/* the mapping is borrowed from a longer-lived one: release leaves it */
-	const char *failed;	/* after a failure: what was tried, a static text */
+	const char *failed;	/* after a failure: the step that failed, a static text */
 	uint64_t records_most;	/* readers: upper limit from the stored bytes; 0 = unknown */
 	struct hp_moment now;	/* readers of a live session: value at this refresh; 0 = unknown */
 	struct hp_begin begin;	/* readers: trusted instead of the header */
@@ -79,7 +79,7 @@ struct hp_segments {
 		} \
 	}
 
-/* What the creator asks for. */
+/* The creator's wishes. */
 struct hp_segment_wish {
 	uint64_t size;	/* HOTPATH_SEGMENT_SIZE; 0 = HP_SIZE_DEFAULT */
 	const char *path;	/* HOTPATH_SEGMENT_PATH, `%p` = pid; NULL or "" = a memfd */
@@ -199,7 +199,7 @@ bool hp_segment_widen(const struct hp_segment *segment, bool (*is_gone)(uint32_t
 
 /*
  * Address of a record at `offset`, or NULL if a record of `bytes` there would
- * be misaligned or outside of what is mapped.  Readers use nothing else to
+ * be misaligned or outside of the mapped part.  Readers use nothing else to
  * follow an offset.
  */
 static inline void *hp_segment_at(const struct hp_segment *segment, uint64_t offset, uint64_t bytes)
@@ -285,7 +285,7 @@ enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd);
  */
 uint64_t hp_segment_records_most(int fd, uint64_t size);
 
-/* Checks the header of a segment of which `file_size` bytes exist. */
+/* Checks the header of a segment whose file has `file_size` bytes. */
 enum hp_segment_fault hp_segment_check(const struct hp_header *header, uint64_t file_size);
 
 /* A message to print after the file's name and a colon. */

@@ -375,7 +375,7 @@ enum birth_kind {
 	BIRTH_AWAITED,	/* the intermediate stays until it has ended */
 };
 
-/* What the children read, and where they write their answer.  Shared memory. */
+/* The children's input, and the place for their answer.  Shared memory. */
 struct birth {
 	enum birth_kind kind;
 	const char *path;

@@ -54,7 +54,7 @@ struct hp_session {
 	char token[HP_TOKEN_SIZE + 1];
 	int socket;	/* listening; -1 = none */
 	uint32_t sampler_pid;	/* 0 = unknown; kept after the sampler's death */
-	const char *failed;	/* after a failure: what was tried, a static text */
+	const char *failed;	/* after a failure: the step that failed, a static text */
 	const char *defaults;	/* of the program, for the helper; NULL or "" = none */
 	struct hp_begin begin;	/* for the helper: the creator's, from before it has members */
 	struct rusage spent;	/* of the process that created the helper; already reaped */

@@ -32,7 +32,7 @@ struct reader {
 	void *context;
 };
 
-/* One line: variable, value, what is allowed, what is used instead. */
+/* One line: variable, value, the allowed values, the value used instead. */
 static void refuse(const struct reader *r, const struct hp_setting *s, const char *value,
 		   size_t length)
 {

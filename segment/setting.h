@@ -230,8 +230,8 @@ bool hp_settings_wants_tables(const struct hp_settings *settings);
 bool hp_settings_begins_with_auto(const struct hp_settings *settings);
 
 /*
- * True if HOTPATH_REPORT requests this section, also by `auto` or `all`: what
- * is not requested is not recorded.
+ * True if HOTPATH_REPORT requests this section, also by `auto` or `all`:
+ * unrequested data is not recorded.
  */
 bool hp_settings_asks(const struct hp_settings *settings, const char *section);
 

@@ -2,7 +2,7 @@
 /*
  * version.c - the version string that every binary contains.
  *
- * `hotpath doctor` looks for this text in library, helper and command, since
+ * `hotpath doctor` searches for this text in library, helper and command, since
  * parts of different installations may be incompatible. what(1) finds it, too.
  */
 #include "segment/version.h"

@@ -176,7 +176,7 @@ static struct cursor record_at(const struct hp_cfi *cfi, uintptr_t address)
 	return c;
 }
 
-/* The letters behind 'z' say what the augmentation data holds. */
+/* The letters behind 'z' describe the augmentation data. */
 static void read_letters(struct cursor *c, const uint8_t *letters, struct entry *entry,
 			 struct augmentation *said)
 {

@@ -67,10 +67,10 @@ void hp_cfi_find_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row 
 		      struct hp_cfi_span *span);
 
 /*
- * The same for the call that returns to `pc`. If there is no information for
- * the call but there is for the code after it, a function begins at `pc`:
- * nothing called from there, and the address was pushed to return to, as
- * makecontext does. That frame is the outermost.
+ * The same for the call that returns to `pc`. If the call has no information
+ * but the code after it has, a function begins at `pc`: nothing called from
+ * there, and the address was pushed to return to, as makecontext does. That
+ * frame is the outermost.
  */
 void hp_cfi_find_call(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row);
 void hp_cfi_find_call_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row,

@@ -62,7 +62,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-/* False = there is no information about `pc`. */
+/* False = no information about `pc`. */
 static bool cfi_of(struct hp_walker *walker, uintptr_t pc, struct hp_cfi *cfi)
 {
 	struct question question = { pc, cfi };
@@ -207,7 +207,7 @@ static uintptr_t limit_of(const struct hp_walker *walker, uintptr_t sp)
 	return (sp & ~(uintptr_t)(PAGE - 1)) + PAGE;
 }
 
-/* From a handler to what it interrupted, which may have been on any other stack. */
+/* From a handler to the interrupted code, which may have been on any other stack. */
 static bool change_stack(struct hp_walker *walker, uintptr_t sp)
 {
 	uintptr_t limit = limit_of(walker, sp);
@@ -240,7 +240,7 @@ static __attribute__((noinline, cold)) bool step_odd(struct hp_walker *walker, s
 
 /*
  * Code without unwind information, such as JIT code: uses its frame pointer if
- * that looks like one.
+ * that is plausible.
  */
 static __attribute__((noinline, cold)) bool step_fp(struct hp_walker *walker, struct state *s)
 {

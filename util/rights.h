@@ -74,7 +74,7 @@ static inline bool hp_rights_are_same(const struct hp_rights *a, const struct hp
 	       hp_rights_have_same_namespace(a, b);
 }
 
-/* Nothing can be dropped: all ids are equal, and there are no capabilities. */
+/* Nothing can be dropped: all ids are equal, and the capabilities are empty. */
 static inline bool hp_rights_are_least(const struct hp_rights *rights)
 {
 	return !rights->capabilities && rights->uids[0] == rights->uids[2] &&

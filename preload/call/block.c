@@ -25,10 +25,10 @@
 #include "segment/defaults.h"
 #include "segment/note.h"
 
-#define LABEL_MAX 1000	/* bytes; what is longer is cut */
+#define LABEL_MAX 1000	/* bytes; longer values are truncated */
 #define FILE_MAX 4000
 
-/* A key that is no label's: see hp_block_is_nameless. */
+/* A key that belongs to no label: see hp_block_is_nameless. */
 static const char nameless;
 
 /* A descriptor as it is recorded. */
@@ -199,7 +199,7 @@ static struct hp_label *label_get(struct hp_object *object, const struct place *
 		return NULL;
 	for (;;) {
 		fresh->next = head;
-		/* Release: whoever finds the label finds it complete. */
+		/* Release: a thread that finds the label finds it complete. */
 		if (atomic_compare_exchange_strong_explicit(
 			    &object->labels, &head, hp_segment_offset(&hp_segment, fresh),
 			    memory_order_acq_rel, memory_order_acquire))
@@ -227,7 +227,7 @@ static const char *text_at(uint64_t offset)
 	return offset ? ((const struct hp_text *)at(offset))->bytes : NULL;
 }
 
-/* Its offsets lead into what is private now, and whole. */
+/* Its offsets now lead into a private, complete copy. */
 const struct hp_label *hp_block_again(const struct hp_label *before)
 {
 	const struct hp_module *module = hp_block_module(before);
@@ -252,7 +252,7 @@ uintptr_t hp_block_key(struct hotpath_block *block)
 
 	if (!key)
 		key = &nameless;
-	/* Release: who finds the key finds the label complete. */
+	/* Release: a thread that finds the key finds the label complete. */
 	__atomic_store_n(&block->key, (void *)(uintptr_t)key, __ATOMIC_RELEASE);
 	return (uintptr_t)key;
 }

@@ -44,7 +44,10 @@ size_t hp_block_text(const char *text, size_t most);
 /* Writes what HOTPATH_DEFAULTS says in the executable; "" = it has none. */
 void hp_block_defaults(char text[HP_DEFAULTS_MAX]);
 
-/* The program's pointers to our hooks, of what is loaded by now; false = they are taken back. */
+/*
+ * The program's pointers to our hooks, in all modules loaded so far; false = they are
+ * taken back.
+ */
 void hp_block_offer(bool is_recorded);
 
 #endif

@@ -7,9 +7,9 @@
  * The least of several rounds counts: every disturbance makes a round longer.
  *
  * A processor overlaps the hooks with the code around them.  Code that waits
- * for its own results leaves it room: there a counted call is almost free.
- * Code that keeps all units busy pays in full.  So the cost is measured around
- * one function of either kind, of some 20 ns, and the mean is what we subtract;
+ * for its own results leaves it room: there a counted call is almost free. Code
+ * that keeps all units busy pays in full.  So the cost is measured around one
+ * function of either kind, of some 20 ns, and the mean is subtracted;
  * doc/internals/design.md says how far off that is.
  */
 #include "preload/call/calibrate.h"
@@ -47,7 +47,7 @@
 #define HP_REPEATS 4
 #define HP_REPEAT_NS UINT64_C(5000000)	/* to the first repetition, then twice as long each */
 
-/* Without loops: whether their ends are foreseen would be part of what is measured. */
+/* Without loops: whether their ends are predicted would be part of the measurement. */
 #define HP_FOUR(x) x x x x
 #define HP_WORK(x) HP_FOUR(HP_FOUR(x)) HP_FOUR(x) HP_FOUR(x)
 
@@ -113,7 +113,7 @@ struct kind {
 	uint64_t plain_ticks;
 	uint64_t timed_ticks;
 	uint64_t counted_ticks;
-	int64_t timed_inside;	/* what the hooks saw of a timed call, fine ticks */
+	int64_t timed_inside;	/* the hooks' reading of a timed call, fine ticks */
 	int64_t sampled_inside;	/* and of a sampled one */
 };
 
@@ -257,7 +257,7 @@ static uint32_t natural(int64_t value)
 	return value > 0 ? (uint32_t)value : 0;
 }
 
-/* `kinds`: empty, waiting, busy.  The work of a plain call is what it takes more than an empty one. */
+/* `kinds`: empty, waiting, busy.  The work of a plain call is the excess over an empty one. */
 static void conclude(struct hp_header *header, const struct kind *kinds)
 {
 	int64_t timed = 0, counted = 0, beyond_timed = 0, beyond_sampled = 0;

@@ -23,7 +23,7 @@ void hp_cost_take(struct hp_local *me)
 	me->less_timed = header->cost_less >> HP_FINE_BITS;
 	me->less_sampled = header->cost_less_sampled >> HP_FINE_BITS;
 	me->clock_cost = header->cost_clock;
-	/* Nothing is an event before it is known what is usual. */
+	/* Nothing is an event before the usual length is known. */
 	if (!me->slow_least)
 		me->slow_least = UINT32_MAX;
 }
@@ -35,7 +35,7 @@ void hp_cost_renew(struct hp_local *me)
 	uint64_t before;
 
 	hp_calibrate_again(hp_segment.header);
-	/* What the present gap cost so far was reckoned with the old figure. */
+	/* The cost of the present gap so far was computed with the old figure. */
 	before = me->cost_counted;
 	hp_cost_take(me);
 	me->overhead +=

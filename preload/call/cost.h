@@ -10,7 +10,7 @@
 /* The costs that were measured (calibrate.h, marginal.h). */
 void hp_cost_take(struct hp_local *me);
 
-/* Now and then: what the hooks cost is looked at again, and taken from the header. */
+/* Now and then: the hooks' cost is checked again and taken from the header. */
 void hp_cost_renew(struct hp_local *me);
 
 #endif

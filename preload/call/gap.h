@@ -5,7 +5,7 @@
  * Between two readings of the clock a thread's elapsed time is known exactly, whatever it called.
  * What a gap took more than its calls usually take is its excess; a large one is an event.  Its
  * time was spent in one of the functions that are sampled, by a call that was not, or in the code
- * that calls them.  Which one is told by chance (report/read/gap.c): had it been in the function,
+ * that calls them.  Chance decides which one (report/read/gap.c): had it been in the function,
  * its call would have been timed with a known probability, and then it is seen as a slow call.
  *
  * So that this tells more, each excess pays for timed calls with a twentieth of itself: half of

@@ -17,8 +17,8 @@ static void pending_to(struct hp_local *me, struct hp_row *row, uint64_t calls)
 }
 
 /*
- * The gate is open.  A handler that comes now may add again, inside a slow path
- * of its own, but then counts all that is there before it returns.
+ * The gate is open.  A handler that runs now may add again, in its own slow
+ * path, but counts everything that is there before it returns.
  */
 static HP_COLD void pending_count(struct hp_local *me)
 {

@@ -95,9 +95,9 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
  * Calls are sampled by counting down: all calls that may be sampled, of whatever
  * function, take one, and the next gap is random, uniform in 1..2*HP_SAMPLED-1.
  * So no rhythm of the program can meet ours, and each call is sampled with the
- * probability 1/HP_SAMPLED.  Of the shortest functions' draws three
- * in four are let go.  A handler that interrupts this may jump away for good:
- * a countdown below 0 is over, too.
+ * probability 1/HP_SAMPLED.  For the shortest functions, three samples in four
+ * are dropped.  A handler that interrupts this may jump away for good: a
+ * countdown below 0 is over, too.
  */
 static void gap_next(struct hp_local *me)
 {
@@ -122,7 +122,7 @@ static void gap_next(struct hp_local *me)
 	me->countdown = me->gap;
 }
 
-/* The start of a sampled call.  What the hooks add to the call itself is added to it. */
+/* The start of a sampled call.  The hooks' own addition to the call is added to it. */
 static inline uint64_t start_sampled(struct hp_local *me)
 {
 	uint64_t now = hp_clock_ordered(me);
@@ -208,7 +208,7 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 	enter_counted(f, row, gist);
 	function = hp_row_function(me, row);
 	f->weight = weight_of(me, function, gist);
-	/* What the exit writes is on its way while the clock is read. */
+	/* The exit's stores are in flight while the clock is read. */
 	__builtin_prefetch(function->groups, 0);
 	if (HP_LIKELY(f->weight == 1)) {
 		/*
@@ -291,9 +291,9 @@ static void pending_add(struct hp_local *me, uintptr_t fn)
 
 /*
  * The thread lost the processor, or a signal came, since the last hook: in the
- * own time of the call on top.  If that one has no clock, or one that stands
- * for many calls, what it lost is added as it is: to its own time at once, and
- * to inclusive times in the way of a callee's.
+ * own time of the call on top.  If that one has no clock, or stands for many
+ * calls, its loss is added unchanged: to its own time at once, and to inclusive
+ * times in the way of a callee's.
  */
 static void switch_note(struct hp_local *me)
 {
@@ -422,7 +422,7 @@ static inline bool exit_fits(const struct hp_frame *f, const struct hp_gist *gis
 /*
  * The exit is at a distance not seen last time.  The highest frame's function
  * may have two kinds of exit (a call of the hook, and a jump to it).  Anything
- * else is worth a look for frames that were left without their exit.
+ * else justifies a check for frames left without their exit.
  */
 static bool exit_learns(const struct hp_local *me, const struct hp_frame *f, uintptr_t fn,
 			uintptr_t cfa)
@@ -586,8 +586,8 @@ HP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)
 }
 
 /*
- * The key of a block whose descriptor does not hold it yet, for the call with
- * the stack pointer `cfa`; 0 = this thread does not record, or it is no descriptor.
+ * The key of a block whose descriptor does not hold it yet, for the call with the
+ * stack pointer `cfa`; 0 = this thread does not record, or it isn't a descriptor.
  */
 static HP_COLD uintptr_t block_key(struct hotpath_block *block, uintptr_t cfa)
 {
@@ -616,7 +616,7 @@ static HP_COLD uintptr_t block_key(struct hotpath_block *block, uintptr_t cfa)
 	return key;
 }
 
-/* A block of which the key is not known: it is looked up first. */
+/* A block with an unknown key: it is looked up first. */
 static HP_COLD void block_enter_first(struct hotpath_block *block, uintptr_t cfa)
 {
 	uintptr_t key = block_key(block, cfa);

@@ -25,10 +25,10 @@
 #include "preload/thread/state.h"
 
 #define HP_SHORT_CLOCKS 20	/* short: its own time is below this many clock readings, */
-#define HP_VERY_SHORT_CLOCKS 10	/* and if above this many, only after 16 looks */
+#define HP_VERY_SHORT_CLOCKS 10	/* and above this many, only after 16 checks */
 #define HP_OUTER_CLOCKS 32	/* a recursive function's outermost calls are timed from here on */
-#define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the draws is enough */
-#define HP_RECALIBRATE 256	/* slow exits between two looks at what the hooks cost */
+#define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the samples is enough */
+#define HP_RECALIBRATE 256	/* slow exits between two checks of the hooks' cost */
 #define HP_TAIL_MIN 32	/* ticks: below it the mean of a short function counts as this */
 #define HP_LONG_PART 8	/* of timed calls, from here on the long ones are usual, too */
 #define HP_PACE_CALLS 8	/* of a gap that says something of the pace */
@@ -53,7 +53,7 @@ static void histogram_add(struct hp_local *me, struct hp_function *function, uin
 		hp_row_carry(me, function, group);
 }
 
-/* What is not longer than this is no event. */
+/* Anything up to this length is not an event. */
 static inline uint64_t event_least(const struct hp_local *me)
 {
 	return (me->clock_cost * HP_EVENT_CLOCKS) >> HP_FINE_BITS;
@@ -106,7 +106,7 @@ static inline void extremes_add(struct hp_function *function, uint64_t ticks)
 		function->most = ticks;
 }
 
-/* The number of what the call said of its result (preload/hook/hook_api.c); 0 = nothing. */
+/* The number that the call gave for its result (preload/hook/hook_api.c); 0 = nothing. */
 static inline uint32_t result_take(struct hp_frame *f)
 {
 	if (HP_LIKELY(!(f->weight & HP_WEIGHT_RESULT)))
@@ -161,11 +161,11 @@ static void pace_begin(struct hp_local *me, uint64_t each)
 }
 
 /*
- * Looks whether the function is hot and short by now: then its calls are
- * sampled.  "Short" is its own time: time in callees is known from them.  The
- * less timing weighs against the function, the more calls are timed first.  A
- * recursive function keeps its outermost calls timed if they take long, so that
- * its total stays measured: `recursive` holds what applies to the nested ones.
+ * Checks if the function has become hot and short: then its calls are sampled.
+ * "Short" is its own time: time in callees is known from them.  The less timing
+ * weighs against the function, the more calls are timed first.  A recursive
+ * function keeps its outermost calls timed if they take long, so that its total
+ * stays measured: `recursive` holds what applies to the nested ones.
  */
 static HP_COLD void policy_look(struct hp_local *me, struct hp_function *function,
 				struct hp_gist *gist)
@@ -212,7 +212,7 @@ static inline void mean_follow(struct hp_function *function, struct hp_gist *gis
 	gist->mean_self = (int32_t)(mean < INT32_MAX ? mean : INT32_MAX);
 }
 
-/* Follows the median of the values: one step up or down, of a part of what it is. */
+/* Follows the median of the values: one step up or down, a fraction of its value. */
 static inline void median_follow(uint64_t *median, uint64_t value)
 {
 	uint64_t step = *median / HP_MEDIAN_STEP + 1;
@@ -224,10 +224,10 @@ static inline void median_follow(uint64_t *median, uint64_t value)
 }
 
 /*
- * What a counted call with the code around it takes, as a rule: so much of the time since the last
- * reading of the clock is no loss (switch_note) and no event (gap.h).  Medians, since a tenth of
- * the gaps may be events.  Looked at when a sampled call ends; at its start a division would be part
- * of its time.
+ * What a counted call with the code around it takes, as a rule: this much of the time since the
+ * last clock reading is neither loss (switch_note) nor event (gap.h).  Medians, since a tenth of
+ * the gaps may be events.  Looked at when a sampled call ends; at its start a division would be
+ * part of its time.
  */
 static inline void pace_follow(struct hp_local *me)
 {
@@ -265,9 +265,10 @@ static HP_COLD void sampled_add(struct hp_local *me, struct hp_function *functio
 
 	/*
 	 * In a recursion the own time is a small difference of large estimates.
-	 * What it is here, counted calls below were charged too little or too
-	 * much: so it is added as it is, and own times sum up to the outermost
-	 * call's measured time.  The mean follows calls with little below them.
+	 * A wrong value here means that counted calls below were charged too
+	 * little or too much: so it is added as it is, and own times sum up to
+	 * the outermost call's measured time.  The mean follows calls with
+	 * little below them.
 	 */
 	if (gist->active) {
 		row->nested++;
@@ -347,7 +348,7 @@ __attribute__((noinline)) void hp_leave_tallied(struct hp_local *me, struct hp_f
 		hp_leave_timed(me, f, now);
 	else
 		hp_leave_counted(me, f, row, hp_row_gist(row));
-	/* It came after the end of the call, and is none of its callers' time. */
+	/* It came after the end of the call, so its callers' time excludes it. */
 	me->overhead += cost;
 }
 
@@ -396,7 +397,7 @@ static bool is_slow_path_left(const struct hp_local *me, uintptr_t cfa)
 }
 
 /*
- * A slow path was left in its middle.  Its tables hold what was complete: every
+ * A slow path was left in its middle.  Its tables hold complete entries: every
  * record is filled before it is linked or put into a table.
  */
 void hp_leave_recover(struct hp_local *me)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave.h - the end of a call: what is counted, and the ends that no exit hook tells of.
+ * leave.h - the end of a call: counted calls, and ends without an exit hook.
  *
- * The usual ends are inlined into the exit hook (hook_function.c), by what is here.
+ * The usual ends are inlined into the exit hook (hook_function.c) from this header.
  */
 #ifndef HP_PRELOAD_CALL_LEAVE_H
 #define HP_PRELOAD_CALL_LEAVE_H
@@ -18,7 +18,7 @@
 #include "preload/guest/guest.h"
 #include "segment/histogram.h"
 
-#define HP_LOOK_EVERY 64	/* timed calls between two looks whether a function is hot and short */
+#define HP_LOOK_EVERY 64	/* timed calls between two checks if a function is hot and short */
 #define HP_LOOK_EXACT 4096	/* where none is ever sampled */
 
 /* The end of the timed call in `f`, the thread's highest frame, at `now`. */
@@ -42,7 +42,7 @@ void hp_leave_recover(struct hp_local *me);
 /* The counter that the last timed call of this thread left. */
 void hp_leave_late(struct hp_local *me);
 
-/* The thread ends, or the process becomes another image: what is on its shadow stack ends now. */
+/* The thread ends, or the process becomes another image: the calls on its shadow stack end now. */
 void hp_leave_all(struct hp_local *me);
 
 static inline struct hp_row *hp_frame_row(const struct hp_frame *f)
@@ -50,7 +50,7 @@ static inline struct hp_row *hp_frame_row(const struct hp_frame *f)
 	return (struct hp_row *)(uintptr_t)f->row;
 }
 
-/* The lowest frame of a part is no call. */
+/* The lowest frame of a part isn't a call. */
 static inline bool hp_frame_is_call(const struct hp_local *me, const struct hp_frame *f)
 {
 	return f > me->stack->part->frames;
@@ -94,11 +94,11 @@ static inline void hp_leave_add(struct hp_function *function, const struct hp_gi
 
 /*
  * Duration of a call that began at the virtual time `start` and ends at the
- * real time `now`.  `start` holds what the hooks add to an empty call; some
- * ns of work hide `less` of that behind themselves: from 0 to twice `less` the
- * scale is stretched, beyond it is only shifted.  The result may be a few
- * ticks below zero, and is so added to sums: else empty functions would come
- * out too long.
+ * real time `now`.  `start` holds the hooks' addition to an empty call; some ns
+ * of work hide `less` of that behind themselves: from 0 to twice `less` the
+ * scale is stretched, beyond it is only shifted.  The result may be a few ticks
+ * below zero, and is so added to sums: else empty functions would come out too
+ * long.
  */
 static inline int64_t hp_leave_duration(const struct hp_local *me, uint64_t start, uint64_t now,
 					int64_t less)
@@ -110,8 +110,8 @@ static inline int64_t hp_leave_duration(const struct hp_local *me, uint64_t star
 }
 
 /*
- * What is said of a single call: at least 1.  Around an empty function the
- * sign is a coin's, so no branch may depend on it.
+ * The figure for a single call: at least 1.  Around an empty function the sign
+ * is a coin's, so no branch may depend on it.
  */
 static inline uint64_t hp_leave_at_least_1(int64_t ticks)
 {

@@ -56,7 +56,7 @@ static void configure(struct hp_local *me)
 	hp_cost_take(me);
 }
 
-/* What is the thread's own, whether its block and its tables are new or not. */
+/* The thread's own state, needed for a new or a reused block and tables. */
 static void identify(struct hp_local *me)
 {
 	struct hp_block *block = me->block;
@@ -266,7 +266,7 @@ static void silence(bool is_silent)
 		hp_local_set(&hp_unborn);
 }
 
-/* Each thread's next hook is a slow one, which looks. */
+/* Each thread's next hook takes the slow path, which checks. */
 static void dropped(void)
 {
 	struct hp_local *me = hp_self_before ? atomic_load(&hp_self_before->locals) : NULL;

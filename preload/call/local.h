@@ -3,8 +3,8 @@
  * local.h - what a thread keeps for itself, and its states.
  *
  * `hp_local` is the only thread-local variable of the library: 8 bytes of
- * initial-exec TLS that point to a struct hp_local.  Before a thread has one of
- * its own it points to `hp_unborn`, a constant in which `limit` is 0.
+ * initial-exec TLS that point to a struct hp_local.  Until a thread has its
+ * own, it points to `hp_unborn`, a constant in which `limit` is 0.
  *
  * `limit` is the gate.  While the thread records it is the end of its shadow
  * frames; in every other state it is 0, so that the one compare which the hooks
@@ -95,7 +95,7 @@ struct hp_local {
 	uint64_t clock_cost;	/* of one reading, fine ticks */
 	uint32_t gap;	/* `countdown` when it was set */
 	uint32_t is_exact;	/* every call is timed, always */
-	uint32_t look_mask;	/* timed calls of a function between two looks at it, less 1 */
+	uint32_t look_mask;	/* timed calls of a function between two checks, less 1 */
 	uint64_t random;
 	uint64_t last_clock;	/* ticks at the last reading, */
 	uint64_t last_calls;	/* and calls_now() then */
@@ -110,7 +110,7 @@ struct hp_local {
 	uint64_t seen_calls[2];
 	uint64_t more_here;	/* what one more entry cost in these, fine ticks */
 	uint32_t watched;	/* the present gap: 0 = not, 1 = it is, 2 = its entries work twice */
-	uint64_t pace;	/* usual time of a counted call with what is around it, fine ticks */
+	uint64_t pace;	/* usual time of a counted call including its surroundings, fine ticks */
 	uint64_t pace_far;	/* usual distance of a gap from that, ticks */
 	uint64_t pace_first[HP_PACE_FIRST];	/* of the first gaps, in order */
 	uint32_t pace_count;	/* their number */
@@ -198,8 +198,8 @@ void hp_local_close(struct hp_local *me);
 
 /*
  * The gate is shut during slow paths: a signal handler's calls wait in
- * `pending` then.  What they take is no time of the program's.  Returns false
- * if it is shut already, by a caller.
+ * `pending` then.  Their time doesn't count as the program's.  Returns false if
+ * it is shut already, by a caller.
  */
 static inline bool hp_gate_shut(struct hp_local *me)
 {

@@ -6,7 +6,7 @@
 #include "preload/call/switch.h"
 
 #define HP_CALLS_MIN 4096	/* of either kind, until the difference says something */
-#define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then what is older weighs half */
+#define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then older values weigh half */
 #define HP_LONG_GAP 8	/* a gap of so many usual ones is a stall's, and not counted */
 
 #define HP_RATIOS 32	/* the middle one of the first so many counts */

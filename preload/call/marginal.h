@@ -3,16 +3,16 @@
  * marginal.h - what our hooks cost in the code that is running.
  *
  * The calibration (calibrate.h) knows what a counted call costs around code of
- * known kinds.  What it costs in the program is another number: the processor
- * hides hooks behind code that waits, and a program of tiny functions has
- * nothing to hide them behind, but caches and predictors of its own to share.
+ * known kinds.  Its cost in the program differs: the processor hides hooks in
+ * code that stalls, and a program of tiny functions has nothing to hide them
+ * in, but has caches and predictors to share.
  *
  * So it is tried out.  Of the gaps between two sampled calls (hook_function.c,
  * gap_next) some are watched, and in half of these the entry hook does its work
  * twice, the second time on a dummy.  The difference in time per call, over
- * many gaps, is what one more piece of such work costs here.  Beside what the
- * same piece costs around nothing, it gives the factor for the whole pair.
- * (The idea, to learn what a part costs by changing it, is that of causal
+ * many gaps, is what one more piece of such work costs here.  Compared with the
+ * cost of the same piece around nothing, it gives the factor for the whole
+ * pair. (The idea, to learn what a part costs by changing it, is that of causal
  * profiling: Curtsinger and Berger, Coz, SOSP 2015.)
  */
 #ifndef HP_PRELOAD_CALL_MARGINAL_H
@@ -30,7 +30,7 @@ void hp_marginal_begin(struct hp_local *me, bool doubled);
 /* A watched gap has ended; its calls are in `me->calls` already, and their cost in `overhead`. */
 void hp_marginal_end(struct hp_local *me);
 
-/* The thread's cost of a counted pair, from what was seen so far and the calibration's. */
+/* The thread's cost of a counted pair, from its observations and the calibration. */
 void hp_marginal_apply(struct hp_local *me);
 
 /* Entries work once again: something else happened that needs the true bounds of the stack. */

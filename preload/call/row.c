@@ -8,9 +8,9 @@
  * is put into the table that the entry hook reads.
  *
  * The tables are private memory and belong to this process, the records are in
- * the segment and may be older: a block that an ended process left is taken
- * over with its records (hp_row_adopt), whose functions are told again by
- * object and address.
+ * the segment and may be older: a block left by an ended process is taken over
+ * with its records (hp_row_adopt), whose functions are identified by object and
+ * address.
  */
 #include "preload/call/row.h"
 
@@ -114,7 +114,7 @@ static struct hp_gist *gist_take(struct hp_local *me)
 
 struct hp_gist hp_row_alias_gist;
 
-/* Stands in every empty place, so that hooks need not ask for NULL.  Its key is no call's. */
+/* Stands in every empty place, so that hooks need not ask for NULL.  Its key belongs to no call. */
 static struct hp_row nothing;
 
 static struct hp_row **place_of(const struct hp_local *me, uintptr_t above, uintptr_t fn)
@@ -127,8 +127,9 @@ static struct hp_row **place_of(const struct hp_local *me, uintptr_t above, uint
 }
 
 /*
- * Who comes back, or is new, stands before those of libraries that were at these addresses before:
- * hooks look at the first place.  Both are in one run of taken places behind `i`, so both are found.
+ * A module that returns, or is new, comes before libraries that were at these addresses earlier:
+ * hooks check the first place.  Both are in one run of taken places behind `i`, so both are
+ * found.
  */
 static void to_the_front(const struct hp_local *me, uint64_t i, uint64_t at)
 {
@@ -220,8 +221,8 @@ static bool table_grow(struct hp_local *me)
 }
 
 /*
- * At most a fifth full, so that the hook seldom has to look further; seven
- * eighths is the most when there is no memory, since probing must end.
+ * At most a fifth full, so that the hook seldom has to look further; the limit
+ * is seven eighths when memory runs out, since probing must end.
  */
 static bool table_add(struct hp_local *me, struct hp_row *row)
 {
@@ -445,7 +446,7 @@ static uint32_t line_of(const struct hp_local *me, const void *record)
 	return (uint32_t)(offset_of(me, record) / HP_LINE);
 }
 
-/* The row of `function` among `row` and what is above it; NULL = it is not on the path. */
+/* The row of `function` among `row` and its ancestors; NULL = it is not on the path. */
 static struct hp_row *row_above(const struct hp_local *me, struct hp_row *row,
 				const struct hp_function *function)
 {
@@ -581,7 +582,7 @@ uint32_t *hp_row_group(struct hp_local *me, uint32_t *offset)
 	return counters;
 }
 
-/* The group of carries of `group`; NULL = there is no room. */
+/* The group of carries of `group`; NULL = no room. */
 static uint32_t *carries_of(struct hp_local *me, struct hp_function *function, unsigned group)
 {
 	uint32_t *groups = function->carries ? (uint32_t *)(me->base + function->carries)
@@ -647,7 +648,7 @@ static bool adopt(struct hp_local *me)
 	return me->root && me->other_row;
 }
 
-/* `<other>` exists from the start: when it is needed, there is no room for it. */
+/* `<other>` exists from the start: when it is needed, room is lacking. */
 static bool fresh(struct hp_local *me)
 {
 	me->root = row_new(me, NULL, NULL);

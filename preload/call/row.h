@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row.h - from a function's address to what is counted for it.
+ * row.h - maps a function's address to its counters.
  *
  * All of this is the slow path: it runs once for each new (parent row,
  * function) of a thread.  The gate is shut while it runs.
@@ -33,7 +33,7 @@ static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, 
 /*
  * A call whose function is on the path already goes to that row, but has its own
  * key: the key's place then holds an alias, a row in private memory whose gist has
- * `draws` 0, so that hooks look closer, and the row's address in `below`.
+ * `draws` 0, which sends hooks to the slow path, and the row's address in `below`.
  */
 extern struct hp_gist hp_row_alias_gist;
 
@@ -60,7 +60,7 @@ static inline struct hp_function *hp_row_function(const struct hp_local *me,
  */
 struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t fn);
 
-/* Tables, root row and `<other>`; what the block already holds is found.  False = no memory. */
+/* Tables, root row and `<other>`; existing records of the block are found.  False = no memory. */
 bool hp_row_init(struct hp_local *me);
 
 /* Gives the tables back; no other thread may know of them. */
@@ -79,7 +79,7 @@ void hp_row_forget(struct hp_local *me, uintptr_t begin, uintptr_t end);
 /* Room in the segment for this thread, zeroed, at a multiple of HP_LINE; NULL = full. */
 void *hp_row_take(struct hp_local *me, uint64_t size);
 
-/* Carries what is above HP_CARRY in a group of a function's histogram, or in all. */
+/* Carries values above HP_CARRY in one group of a function's histogram, or in all. */
 void hp_row_carry(struct hp_local *me, struct hp_function *function, unsigned group);
 void hp_row_carry_all(struct hp_local *me, struct hp_function *function);
 

@@ -241,7 +241,7 @@ static void switch_to(struct hp_local *me, struct hp_stack *stack)
 	me->stack->top = me->top;
 	me->stack->limit = me->open_limit;
 	stack->from = me->stack;
-	/* Time on other stacks is no own time of the calls on this one. */
+	/* Time on other stacks is excluded from own times of calls on this one. */
 	if (stack->left && now > stack->left)
 		stack->top[-1].child += (now - stack->left) << HP_FINE_BITS;
 	me->stack = stack;
@@ -302,7 +302,7 @@ static bool hint_parts(const struct hp_local *me, const struct hp_stack *s, uint
 	return has_cfa != has_stack;
 }
 
-/* True if `cfa` can be of the current stack, a little outside what was seen of it so far. */
+/* True if `cfa` can belong to the current stack, a little beyond its known range. */
 static bool stack_reaches(struct hp_local *me, uintptr_t cfa)
 {
 	struct hp_stack *s = me->stack;
@@ -330,7 +330,7 @@ void hp_stack_hint(struct hp_local *me, uintptr_t low, uintptr_t size)
 
 	me->hint_low = size ? low : 0;
 	me->hint_high = size ? low + size : 0;
-	/* What was taken for the lower part of the thread's own stack may be another one. */
+	/* The supposed lower part of the thread's own stack may be another stack. */
 	if (me->hint_high > home->low && me->hint_high <= home->first) {
 		home->low = me->hint_high;
 		if (me->stack == home)

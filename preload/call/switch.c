@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * switch.c - the word by which the kernel tells of a context switch.
+ * switch.c - the word through which the kernel reports a context switch.
  */
 #include "preload/call/switch.h"
 

@@ -13,7 +13,7 @@
  * was: that of the call on top.
  *
  * A program which uses such sections itself stores its own word over ours, and
- * zero after it: then we look at the clock in vain, no more.
+ * zero after it: then the clock is read in vain, nothing worse.
  */
 #ifndef HP_PRELOAD_CALL_SWITCH_H
 #define HP_PRELOAD_CALL_SWITCH_H

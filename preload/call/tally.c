@@ -4,9 +4,9 @@
  *
  * Tallies lie in the segment, so that a report after a kill knows what calls
  * that went on had allocated.  The free ones are a list of the thread's, which
- * signal handlers use too: one that comes between two instructions here may take
- * what we are about to take, and has given it back, or to the frame that we want
- * it for, when it returns.
+ * signal handlers use too: a handler that runs between two instructions here may
+ * take the one that we are about to take, and has given it back, or attached it
+ * to the frame that we want it for, when it returns.
  */
 #include "preload/call/tally.h"
 
@@ -19,7 +19,7 @@
 #include "segment/histogram.h"
 #include "util/assert.h"
 
-#define HP_COST_EVERY 64	/* ends of which one is timed; a power of two */
+#define HP_COST_EVERY 64	/* ends, one of which is timed; a power of two */
 #define HP_COST_SHIFT 4	/* the running mean follows 1/16 of each difference */
 
 bool hp_tally_has_most;
@@ -274,7 +274,7 @@ uint64_t hp_tally_end(struct hp_local *local, struct hp_frame *f, uint64_t now)
 	since = hp_clock(local);
 	end(local, f, now);
 	cost = (int64_t)(hp_clock_between(since, hp_clock(local)) << HP_FINE_BITS);
-	/* A thread that lost the processor meanwhile says nothing of the cost. */
+	/* If the thread lost the processor meanwhile, the sample is useless for the cost. */
 	if ((uint64_t)cost < local->clock_cost * HP_COST_EVERY) {
 		int64_t more = cost - (int64_t)local->clock_cost - (int64_t)local->tally_cost;
 

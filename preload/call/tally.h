@@ -5,11 +5,11 @@
  * A call that allocates gets a tally, and a bit in its frame's weight, which
  * brings its exit to the long way; all others cost nothing.  When it ends, its
  * sum is charged to its function, and its tally continues to its caller, with
- * the sum as what callees took.  So there is a tally for each frame that is
- * charged, at most, and a recursion is no trouble.
+ * the sum as what callees took.  So each charged frame has at most one tally,
+ * and recursion is harmless.
  *
- * Highest net (HOTPATH_ALLOC_METRIC=bytes-max, count-max): what the thread has
- * allocated less what it has freed, above what that was at entry.  As nothing
+ * Highest net (HOTPATH_ALLOC_METRIC=bytes-max, count-max): bytes that the
+ * thread has allocated minus those freed, above the value at entry.  As nothing
  * happened between a frame's entry and the tally that it gets first, its caller
  * without one began with the same figure.
  */
@@ -26,8 +26,8 @@
 extern bool hp_tally_has_most;
 
 /*
- * The call on top gets its tally; NULL = no room.  `live`, `blocks`: what the thread has allocated
- * less what it has freed.
+ * The call on top gets its tally; NULL = no room.  `live`, `blocks`: bytes that the thread has
+ * allocated minus those freed.
  */
 struct hp_tally *hp_tally_attach(struct hp_local *local, struct hp_frame *f, int64_t live,
 				 int64_t blocks);

@@ -65,7 +65,7 @@ void hp_truth_enter(struct hp_local *me, struct hp_frame *f, uint64_t start)
 	f->tally = 0;	/* what its callees took; no allocations are recorded in such a run */
 }
 
-/* What a counted call takes around nothing: it is no surprise as a sampled one is. */
+/* What a counted call takes around nothing: unlike a sampled one, it comes as no surprise. */
 static int64_t inside;
 static int64_t nothing_ticks;
 static int64_t nothing_calls;
@@ -88,7 +88,7 @@ void hp_truth_leave(struct hp_local *me, struct hp_frame *f, int64_t ticks)
 	struct hp_function *function = hp_row_function(me, row);
 	struct truth *truth;
 
-	/* During calibration there is no segment after the records; a good time to prepare. */
+	/* During calibration, no segment follows the records; a good time to prepare. */
 	if (!prepare() || me->base != (char *)hp_segment.header) {
 		static char room[sizeof(struct truth)];
 

@@ -2,11 +2,11 @@
 /*
  * truth.h - a build that judges its own estimates.  Tests only.
  *
- * With HP_TRUTH every call is timed, whatever the policy decides: what the
- * policy would have known goes into the segment as ever, and what really was
- * goes here: sums for each function, and every duration in the order of the
- * exits.  So estimate and truth are of the same calls of the same run.
- * Without HP_TRUTH all of it is nothing.
+ * With HP_TRUTH every call is timed, whatever the policy decides: the policy's
+ * knowledge goes into the segment as usual, and the truth goes here: sums for
+ * each function, and every duration in the order of the exits.  So estimate and
+ * truth are of the same calls of the same run. Without HP_TRUTH all of it is
+ * nothing.
  */
 #ifndef HP_PRELOAD_CALL_TRUTH_H
 #define HP_PRELOAD_CALL_TRUTH_H

@@ -454,17 +454,17 @@ struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out)
 #define HP_MEETING_TRIES 16	/* that another one is faster each time */
 
 /*
- * Both look for it, find none and make one.  So a word of the segment changes with each
- * lane that is made for what was there before: who finds that it has changed since it looked looks
- * again.  What it names everybody can find before it changes again: who wants to change it sees to that,
- * since the one who put it there may be stopped, or killed.
+ * Both search, find none and make one.  So a word of the segment changes with each lane that is
+ * made for an existing object: a thread that sees it changed since its search searches again.
+ * Everyone can find the named lane before the word changes again: the next writer makes sure of
+ * that, since the one who stored it may be stopped or killed.
  */
 static _Atomic uint64_t *meeting(void)
 {
 	return &((struct hp_meeting *)at(HP_MEETING_AT))->word;
 }
 
-/* To be called before the search: what is made from then on is not missed. */
+/* To be called before the search: lanes made from then on aren't missed. */
 static uint64_t meeting_look(void)
 {
 	uint64_t word = atomic_load_explicit(meeting(), memory_order_acquire);
@@ -565,7 +565,7 @@ void hp_lane_close(struct hp_lane *lane)
  * One end less.  Both counts are one word, so that of two threads that close the
  * last sender and the last receiver at once one alone finds that no one is left:
  * it may continue with the lane, and for the other one the lane is gone.  Hence
- * what the last of its kind has to say it says before (`last`; NULL = nothing).
+ * the last of its kind publishes its state first (`last`; NULL = nothing).
  */
 static bool leave(struct hp_lane *lane, bool is_out, void (*last)(struct hp_lane *, bool))
 {
@@ -576,7 +576,7 @@ static bool leave(struct hp_lane *lane, bool is_out, void (*last)(struct hp_lane
 			return false;
 		if (ends_of(ends, is_out) == 1 && last)
 			last(lane, is_out);
-		/* Release and acquire: who is alone finds what the others have done with it. */
+		/* Release and acquire: the remaining one finds the others' work. */
 	} while (!atomic_compare_exchange_weak_explicit(&lane->ends, &ends, ends - one_end(is_out),
 							memory_order_acq_rel,
 							memory_order_relaxed));

@@ -7,11 +7,11 @@
  * and nothing else.  All counts are in the segment: two processes of a session
  * that share a pipe share its lane.
  *
- * Everything is told after the real call, so a call that is cancelled, or
- * interrupted, was none.  Only what times a message is laid down before it is
- * sent, since it may be received before the sender comes back: a probe, with the
- * place in the stream where the message ends.  A receiver that has passed that
- * place takes it.
+ * Everything is recorded after the real call, so a call that is cancelled or
+ * interrupted doesn't count.  Only what times a message is laid down before it
+ * is sent, since it may be received before the sender comes back: a probe, with
+ * the place in the stream where the message ends.  A receiver that has passed
+ * that place takes it.
  *
  * Counts are exact; times cost two readings of the clock each, so as much of
  * them is taken as 2 % of the time pays for: every message of a channel that has
@@ -135,7 +135,7 @@ void hp_lane_drop(struct hp_lane *lane, bool is_out);
  */
 void hp_lane_leave(struct hp_lane *lane, bool is_out, bool is_exec);
 
-/* What was in the queue, and on its way, is gone. */
+/* Messages in the queue or in flight are lost. */
 void hp_lane_empty(struct hp_lane *lane);
 
 /* hp_lane.out_inode of what a bound socket receives: the rest is its name. */
@@ -162,16 +162,16 @@ void hp_channel_forget(int fd);
 void hp_channel_forget_range(unsigned first, unsigned last);
 void hp_channel_copied(int fd, int copy);
 
-/* What goes through it is not all seen. */
+/* Part of its traffic is invisible. */
 void hp_channel_veil(int fd);
 
 /* The ends of a new pipe, made with these flags of pipe2. */
 void hp_channel_pipe(const int fds[2], int flags, uintptr_t caller);
 
-/* A pair of descriptors, each of which sends into what the other one receives from. */
+/* A pair of descriptors, each sending into the other. */
 void hp_channel_pair(const int fds[2], const struct hp_channel_wish *wish);
 
-/* fstat; what fails for a descriptor that is open is told (hp_refused).  Changes errno. */
+/* fstat; failures for an open descriptor are counted (hp_refused).  Changes errno. */
 bool hp_channel_stat(int fd, struct stat *stat);
 
 /* Both ends are one descriptor. */
@@ -187,8 +187,8 @@ void hp_channel_again(int fd, struct hp_lane *lane);
 void hp_channel_came(int fd);
 
 /*
- * A system call of the program's own, by syscall(): what it does to descriptors.
- * `before` tells if `after` must be told of it.
+ * A system call of the program's own, by syscall(): its effect on descriptors.
+ * `before` tells if `after` must be called for it.
  */
 bool hp_channel_raw_before(long number, long a, long b, long c);
 void hp_channel_raw_after(long a, long result);
@@ -221,7 +221,7 @@ void hp_channel_forget_all(void);
 void hp_channel_fork(void);
 void hp_channel_fork_failed(void);
 
-/* What the descriptor is; word of the table. */
+/* The descriptor's kind; word of the table. */
 uint64_t hp_channel_meet(int fd);
 
 static HP_HOT uint64_t hp_channel_word(int fd)
@@ -263,7 +263,7 @@ void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t
 
 /* --- key.c --- */
 
-/* What the source says of channels: hotpath_label of include/hotpath.h. */
+/* Annotations of channels in the source: hotpath_label of include/hotpath.h. */
 void hp_channel_mark(int what, const void *object, const char *text, uintptr_t caller);
 
 /* A thread's result: it begins, made at `at`; it ends; somebody has waited for it. */
@@ -309,7 +309,7 @@ struct hp_sending {
 	struct hp_lane *lane;
 	uint64_t since;	/* ticks before the call; 0 = not taken */
 	struct hp_probe *probe;	/* NULL = not timed */
-	uint64_t size;	/* what it would send, in the lane's unit */
+	uint64_t size;	/* the units it would send */
 	uint64_t end;	/* of the probe */
 	uint64_t entry;	/* of the log */
 	uint64_t number;	/* of the message */
@@ -379,16 +379,16 @@ static HP_HOT void hp_send_end(const struct hp_sending *call, uint64_t units, ui
 		hp_send_more(call, units, bytes);
 }
 
-/* One message was sent, and was told of after it was. */
+/* One message was sent, and was recorded afterwards. */
 void hp_send_late(struct hp_lane *lane, uint64_t bytes);
 
-/* What was begun went elsewhere. */
+/* The send that was begun went elsewhere. */
 void hp_send_void(const struct hp_sending *call);
 
 /* One message that is so many tokens. */
 void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t bytes);
 
-/* A message that was timed went well: what it says may be kept. */
+/* A message that was timed went well: its answer may be kept. */
 void hp_send_text(const struct hp_sending *call, const void *buffer, uint64_t size);
 
 static HP_HOT void hp_send_kept(const struct hp_sending *call, const void *buffer, uint64_t size)
@@ -424,7 +424,7 @@ static inline void hp_idle_end(uint64_t since)
 /* There is nothing to receive yet, as far as we know. */
 void hp_receive_dry(struct hp_receiving *call, uintptr_t caller);
 
-/* Nothing was received: no wait is told. */
+/* Nothing was received: the wait is not recorded. */
 void hp_receive_over(const struct hp_receiving *call);
 
 static HP_HOT void hp_receive_begin(struct hp_receiving *call, struct hp_lane *lane)

@@ -118,7 +118,7 @@ static struct hp_lane *lane_made(struct hp_channel_wish *wish)
 	return lane;
 }
 
-/* What it sends to those that are not seen. */
+/* Datagrams to receivers that can't be seen. */
 static struct hp_lane *open_lane(const struct stat *stat, struct hp_channel_wish wish)
 {
 	struct hp_lane *lane = hp_lane_of_inode(stat->st_dev, stat->st_ino, true);
@@ -131,7 +131,7 @@ static struct hp_lane *open_lane(const struct stat *stat, struct hp_channel_wish
 	return lane_made(&wish);
 }
 
-/* An abstract name begins with '@', as everywhere; one that the kernel chose says nothing. */
+/* An abstract name begins with '@', as everywhere; a name chosen by the kernel has no meaning. */
 static void label(const struct hp_lane *lane, const struct name *name)
 {
 	size_t size = name->length - NAME_AT;

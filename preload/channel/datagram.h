@@ -3,8 +3,8 @@
  * datagram.h - UNIX datagram sockets other than pairs.
  *
  * What a bound one receives is a lane, and who connects to its name, or sends to
- * it, sends into that.  A socket has its own lane besides, for what goes to
- * names that no one of the session has: it is *open* as long as it has no peer.
+ * it, sends into that.  A socket has its own lane besides, for datagrams to
+ * names outside the session: it is *open* as long as it has no peer.
  */
 #ifndef HP_PRELOAD_CHANNEL_DATAGRAM_H
 #define HP_PRELOAD_CHANNEL_DATAGRAM_H
@@ -38,13 +38,13 @@ void hp_datagram_forget(void);
 /* A socket that is used first: lanes that it has, where there was none. */
 void hp_datagram_meet(int fd, const struct stat *stat, struct hp_lane **out, struct hp_lane **in);
 
-/* What it sends without an address goes nowhere. */
+/* Datagrams sent without an address go nowhere. */
 bool hp_datagram_is_open(const struct hp_lane *lane);
 
 /* Where a message from `fd` to such an address goes; `lane` if none exists; NULL = not known. */
 struct hp_lane *hp_datagram_to(struct hp_lane *lane, int fd, const void *to, socklen_t length);
 
-/* The same before the call: only what the kernel says can be read is read. */
+/* The same before the call: only memory that the kernel reports as readable is read. */
 struct hp_lane *hp_datagram_to_message(struct hp_lane *lane, int fd, const struct msghdr *message);
 
 #endif

@@ -7,8 +7,8 @@
  * the session has it already.
  *
  * The table is not wiped on fork: a child has the same descriptors.  A vfork child
- * has descriptors of its own and works in its parent's memory, so it changes
- * nothing here.
+ * has its own descriptors and works in its parent's memory, so it changes nothing
+ * here.
  *
  * A word is emptied before the real close: after it, the number may be another
  * thread's new descriptor.
@@ -183,7 +183,7 @@ void hp_channel_forget(int fd)
 	if (HP_UNLIKELY(hp_channel_is_told(fd)))
 		tell_close(fd);
 
-	/* Before the loader has relocated us nothing is told, and errno is out of reach. */
+	/* Before the loader has relocated us nothing is recorded, and errno is out of reach. */
 	if (!is_watched && !is_told(fd))
 		return;
 	saved = errno;
@@ -225,7 +225,7 @@ void hp_channel_copied(int fd, int copy)
 	errno = saved;
 }
 
-/* --- what was there already --- */
+/* --- descriptors that existed before us --- */
 
 static bool is_nameless(int fd)
 {
@@ -245,7 +245,7 @@ static void wish_pipe(struct hp_channel_wish *wish, int fd, const struct stat *s
 	wish->safe = wish->capacity > 4 * HP_PAGE ? wish->capacity / 2 - HP_PAGE : 0;
 }
 
-/* A FIFO is called by its path. */
+/* A FIFO is named by its path. */
 static void label_fifo(const struct hp_lane *lane, int fd)
 {
 	char link[32] = "/proc/self/fd/", path[256], digits[12];
@@ -337,7 +337,7 @@ HP_COLD uint64_t hp_channel_meet(int fd)
 	return word;
 }
 
-/* --- what is made --- */
+/* --- new descriptors --- */
 
 void hp_channel_pipe(const int fds[2], int flags, uintptr_t caller)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_fcntl.c - stand-ins of fcntl: locks on files, and what it does to descriptors.
+ * hook_fcntl.c - stand-ins of fcntl: locks on files, and its effects on descriptors.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,7 @@
 /*
  * hook_glib.c - stand-ins of GLib's GAsyncQueue.
  *
- * What GLib does with queues of its own (GThreadPool) it does inside, and is not
- * seen.
+ * GLib's operations on its own queues (GThreadPool) are internal, and invisible.
  */
 #include <errno.h>
 

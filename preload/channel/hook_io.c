@@ -2,8 +2,8 @@
 /*
  * hook_io.c - stand-ins for what sends and receives by descriptors.
  *
- * All are cancellation points, as what they stand in for: nothing is held across
- * the real call, and a call that does not come back is none.
+ * All are cancellation points, like the real functions: nothing is held across
+ * the real call, and a call that doesn't return isn't recorded.
  */
 #include <errno.h>
 #include <fcntl.h>

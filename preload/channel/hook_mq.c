@@ -4,8 +4,8 @@
  *
  * A POSIX queue is a descriptor on Linux, and its inode tells which it is in other
  * processes; a System V one has a number for all of them.  Where messages overtake
- * each other (priorities, types) what comes out is not what went in first: from
- * then on none of that queue is timed.
+ * each other (priorities, types), they don't come out in the order they went in:
+ * from then on none of that queue is timed.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * hook_socket.c - socket pairs, and the calls that sockets have beside read and
  * write.
  *
- * A socket of another kind is no channel; but descriptors travel over it, and who
- * gets one must be told.
+ * A socket of another kind isn't a channel; but descriptors travel over it, and
+ * their receiver must learn about them.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -105,7 +105,7 @@ HP_EXPORT ssize_t sendto(int fd, const void *buffer, size_t size, int flags,
 		  sendto(fd, buffer, size, flags, to, length));
 }
 
-/* What is only looked at is still there. */
+/* Peeked messages are still there. */
 #define RECEIVE_UNLESS_PEEK(real) \
 	if (HP_UNLIKELY(flags & MSG_PEEK)) \
 		return hp_real()->real; \

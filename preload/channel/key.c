@@ -62,7 +62,7 @@ void hp_channel_key_forget(void)
 	errno = saved;
 }
 
-/* NULL = it is not there, or with `claims` there is no room. */
+/* NULL = not there, or with `claims`, no room. */
 static struct hp_channel_key *place_of(uint64_t key, bool claims)
 {
 	const uint64_t last = (UINT64_C(1) << HP_KEYS_BITS) - 1;
@@ -83,7 +83,7 @@ static struct hp_channel_key *place_of(uint64_t key, bool claims)
 	return NULL;
 }
 
-/* Where the keys that were before are none any more, any of them does. */
+/* Where the earlier keys no longer exist, any of them will do. */
 static struct hp_channel_key *place_again(uint64_t key)
 {
 	const uint64_t last = (UINT64_C(1) << HP_KEYS_BITS) - 1;
@@ -214,7 +214,7 @@ void hp_channel_thread_joined(uintptr_t thread)
 	hp_channel_key_gone(thread_key(thread));
 }
 
-/* --- what the source says --- */
+/* --- annotations in the source --- */
 
 static void label(const struct hp_lane *lane, const char *text)
 {

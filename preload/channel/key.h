@@ -25,7 +25,7 @@ struct hp_channel_key {
 	uint64_t reserved;
 };
 
-/* In pages that a forked child finds empty: it has queues of its own there. */
+/* In pages that a forked child finds empty: it has its own queues there. */
 extern HP_HIDDEN struct hp_channel_key *hp_channel_keys;
 
 static HP_HOT uint64_t hp_channel_key_index(uint64_t key)
@@ -61,7 +61,7 @@ struct hp_lane *hp_channel_key_take(uint64_t key, struct hp_lane *lane,
 void hp_channel_key_hold(uint64_t key);
 bool hp_channel_key_drop(uint64_t key);
 
-/* It is no more. */
+/* It no longer exists. */
 void hp_channel_key_gone(uint64_t key);
 
 /* None is known any more. */

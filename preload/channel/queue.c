@@ -207,8 +207,8 @@ static void probe_void(const struct hp_sending *call)
 }
 
 /*
- * Of a socket the kernel counts memory, not bytes: what the messages in it take at most is less than there
- * is.  Up to `safe` bytes may be as many messages; those that came later were counted.
+ * Of a socket the kernel counts memory, not bytes: the upper bound of its messages is below the
+ * available room.  Up to `safe` bytes may be as many messages; those that came later were counted.
  */
 static bool has_room(struct hp_lane *lane, uint64_t depth, uint64_t sent)
 {
@@ -224,9 +224,9 @@ static bool has_room(struct hp_lane *lane, uint64_t depth, uint64_t sent)
 }
 
 /*
- * A call that took long, and may have waited: did it?  It may have been interrupted, or the receiver
- * that it woke took its place.  Where the thread did not give up the processor since it was asked
- * last, it did not wait; where it did, that may have been elsewhere, and the call is believed.
+ * A call that took long, and may have waited: did it?  It may have been interrupted, or the
+ * receiver that it woke took its place.  If the thread did not give up the processor since the last
+ * check, it did not wait; where it did, that may have been elsewhere, and the call is believed.
  */
 static bool has_waited(int fd)
 {
@@ -253,7 +253,7 @@ static bool has_waited(int fd)
 	return me->switches != was;
 }
 
-/* What was received and is not told yet makes it look deeper than it can be. */
+/* Messages received but not yet recorded make it seem deeper than it can be. */
 static void deep(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 {
 	struct hp_lane *lane = call->lane;
@@ -404,7 +404,7 @@ void hp_receive_none(const struct hp_receiving *call)
 	hp_receive_over(call);
 	if (lane->unit != HP_LANE_BYTES && channel->kind != HP_CHANNEL_PACKET)
 		return;
-	/* What was not received here went another way. */
+	/* Messages not received here went another way. */
 	if (hp_lane_depth(lane) > 0)
 		atomic_fetch_or_explicit(&lane->veiled, HP_VEILED_RECEIVES, memory_order_relaxed);
 	hp_lane_close(lane);
@@ -513,8 +513,9 @@ static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, u
 }
 
 /*
- * There are probes; those that are passed are here.  One receiver at a time looks;
- * another one, or a signal handler that interrupts it, leaves them to the next.
+ * There are probes; those that are passed are here.  One receiver at a time
+ * checks; another one, or a signal handler that interrupts it, leaves them to the
+ * next.
  */
 void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
 {

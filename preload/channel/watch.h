@@ -16,7 +16,7 @@
 #include "preload/channel/channel.h"
 #include "preload/guest/guest.h"
 
-/* What an epoll instance was told. */
+/* The descriptors registered with an epoll instance. */
 struct hp_watch_counts {
 	_Atomic uint32_t added;
 	_Atomic uint32_t removed;

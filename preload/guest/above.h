@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * above.h - the only upward calls: what the folders above do at process events.
+ * above.h - the only upward calls: callbacks of the folders above for process
+ * events.
  *
  * The code that starts the library, makes the process's record or ends it must
  * notify all recorders, but cannot name them, since they depend on it. So they

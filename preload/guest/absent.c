@@ -123,7 +123,7 @@ void *hp_absent_beside(const void *real, const char *name)
 	return (void *)search.found;
 }
 
-/* --- what was found --- */
+/* --- found functions --- */
 
 static struct hp_absent_found *found_of(struct hp_absent *absent, const struct hp_dynamic *caller)
 {

@@ -40,7 +40,7 @@ static uint32_t wait_for_start(void)
 	return now;
 }
 
-/* Later it may be missing after clearenv(), but then it is no longer early. */
+/* Later it may be missing after clearenv(), but then the start is over. */
 bool hp_start_is_early(void)
 {
 	return !environ && atomic_load_explicit(&state, memory_order_acquire) == HP_START_NONE;

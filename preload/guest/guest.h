@@ -3,7 +3,7 @@
  * guest.h - attributes used by the whole library.
  *
  * Folder: preload/guest - living inside a foreign process: its memory,
- *   functions, loader and filters. Independent of what is recorded.
+ *   functions, loader and filters. Independent of the recorded sections.
  * May use: segment segment/layout unwind
  */
 #ifndef HP_PRELOAD_GUEST_GUEST_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memlock.h - excludes our memory when the program locks all of its own.
+ * memlock.h - excludes our memory when the program locks all of its memory.
  *
  * The segment is a sparse mapping of 1 GiB, the directory and leaves of preload/heap/shadow.h some
  * 16 MiB each. mlockall() would populate them, or fail although the program's

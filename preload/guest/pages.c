@@ -2,10 +2,10 @@
 /*
  * pages.c - see pages.h.
  *
- * A thread needs a dozen small pieces when it begins, and each mapping of its own would be a system call
+ * A thread needs a dozen small pieces when it begins, and separate mappings would be system calls
  * that all threads of the process wait for.  So small ones are cut off a larger mapping, a slab.
- * What is left of it is one word, its first page and how many there are, so taking a piece is one
- * compare-exchange.  Pieces are whole pages: each can be unmapped by itself.
+ * The rest of it is described by one word, its first page and the number of pages, so taking a
+ * piece is one compare-exchange.  Pieces are whole pages: each can be unmapped by itself.
  */
 #include "preload/guest/pages.h"
 
@@ -29,7 +29,7 @@
 #define SLAB_PAGES UINT64_C(64)
 #define PIECE_MAX UINT64_C(16) /* pages; larger ones are mapped */
 #define REST_BITS 8 /* pages left, below the number of the first */
-#define TOUCH_MAX 2 /* pages of a piece of which all are going to be written */
+#define TOUCH_MAX 2 /* pages of a piece that will all be written */
 
 static struct {
 	char *pages;
@@ -117,7 +117,7 @@ static void *piece(struct slab *slab, uint64_t wanted)
 		return pages;
 	pages = piece_of(&slab->rest, wanted);
 	if (!pages && (pages = slab_map(slab->is_wiped)))
-		/* What was left of the one before is never used. */
+		/* The rest of the previous one is never used. */
 		atomic_store_explicit(&slab->rest,
 				      ((uintptr_t)pages / HP_PAGE + wanted) << REST_BITS |
 					      (SLAB_PAGES - wanted),

@@ -336,7 +336,7 @@ extern long (*hp_real_syscall)(long, ...) __attribute__((visibility("hidden")));
 const struct hp_real *hp_real_fill(void);
 
 /*
- * Looks all of them up on first use. Acquire: a thread that finds the table
+ * Resolves all of them on first use. Acquire: a thread that finds the table
  * filled finds all entries.
  */
 static inline const struct hp_real *hp_real(void)

@@ -24,7 +24,7 @@ static bool claim(struct hp_record *record)
 {
 	uint32_t state = HP_FREE;
 
-	/* Acquire: what the last owner left in the record and its tables. */
+	/* Acquire: the last owner's contents of the record and its tables. */
 	return atomic_load_explicit(&record->state, memory_order_relaxed) == HP_FREE &&
 	       atomic_compare_exchange_strong_explicit(&record->state, &state, HP_TAKEN,
 						       memory_order_acq_rel, memory_order_relaxed);

@@ -31,7 +31,7 @@ struct hp_record {
 	_Atomic uint32_t state;
 };
 
-/* The records of one kind, and where their users have what is needed here. */
+/* The records of one kind, and where their users keep the fields needed here. */
 struct hp_records {
 	struct hp_free_list *ended; /* users whose threads have ended */
 	_Atomic(void *) *users; /* of this process */

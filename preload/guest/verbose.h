@@ -15,7 +15,7 @@
 /* Called once at the library's start, before the process has a record. */
 void hp_verbose_begin(const struct hp_segment *segment, const struct hp_settings *settings);
 
-/* Called when the session ends.  Does nothing if the start said nothing. */
+/* Called when the session ends.  Does nothing if the start printed nothing. */
 void hp_verbose_end(const struct hp_segment *segment);
 
 #endif

@@ -42,7 +42,7 @@ void hp_allocator_resolve_rare(void)
 #define X(ret, name, args) find(&hp_allocator.name, #name);
 	HP_ALLOCATOR_RARE(X)
 #undef X
-	/* What is not there left a message that the program would take for its own. */
+	/* A failed lookup left a message that the program would read as its own. */
 	if (!hp_is_early())
 		dlerror();
 	__atomic_store_n(&hp_allocator.has_rare, true, __ATOMIC_RELEASE);
@@ -100,9 +100,9 @@ static struct place place_of(const void *address)
 }
 
 /*
- * An executable that is not position-independent, and that takes a function's address,
- * gives it one of its own, of a stub that goes to whoever has the function (the
- * x86-64 ABI's "function addresses"): the symbol there has a value and no section.
+ * An executable that is not position-independent and takes a function's address gives
+ * it the address of a stub that jumps to the real function (the x86-64 ABI's "function
+ * addresses"): the symbol there has a value and no section.
  */
 static bool is_stub(const void *address)
 {
@@ -113,7 +113,10 @@ static bool is_stub(const void *address)
 	       symbol && symbol->st_shndx == SHN_UNDEF;
 }
 
-/* Where the program's calls of malloc go: its stub does not tell, but who has malloc has the others. */
+/*
+ * Where the program's calls of malloc go: its stub has no name, but the owner of malloc
+ * has the others.
+ */
 static const void *first_malloc(void)
 {
 	static const char *const names[] = { "malloc",	       "calloc",	"realloc",
@@ -154,7 +157,7 @@ uint32_t hp_allocator_kind(const char **file)
 	hp_allocator_resolve();
 	was = hp_heap_pause();
 	kind = kind_of(&place);
-	/* As above: what is not there left a message. */
+	/* As above: a failed lookup left a message. */
 	dlerror();
 	hp_heap_go_on(was);
 	*file = place.file;

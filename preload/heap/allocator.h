@@ -3,8 +3,9 @@
  * allocator.h - the program's allocator, behind our stand-ins (hook_alloc.c).
  *
  * Its functions are found by the first call, which may come from the loader,
- * long before our start; and the search may allocate itself.  What is requested
- * meanwhile comes out of a small pool of ours, which nothing ever returns to.
+ * long before our start; and the search may allocate itself.  Requests
+ * meanwhile are served from a small pool of ours, to which nothing ever
+ * returns.
  */
 #ifndef HP_PRELOAD_HEAP_ALLOCATOR_H
 #define HP_PRELOAD_HEAP_ALLOCATOR_H

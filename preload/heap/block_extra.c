@@ -4,8 +4,8 @@
  *
  * Tables of doubling size, made as they are needed: their memory is as much as is in them.  An
  * address may be in any of the few places of its group in each.  Places are claimed by
- * compare-exchange; what is of one address is written by who allocated the block or frees it, never by two at
- * once.  Forked children find the tables empty, as they do the words (shadow.h).
+ * compare-exchange; an address's entry is written by the thread that allocates or frees the block,
+ * never by two at once.  Forked children find the tables empty, as they do the words (shadow.h).
  */
 #include "preload/heap/block_extra.h"
 
@@ -53,7 +53,7 @@ static struct place *table_new(int which)
 
 	if (table && !hp_is_confined())
 		syscall(SYS_madvise, table, size, MADV_WIPEONFORK);
-	/* Another thread may have been faster; release: who finds it finds it empty. */
+	/* Another thread may have been faster; release: a thread that finds it finds it empty. */
 	if (table &&
 	    !atomic_compare_exchange_strong_explicit(&tables[which], &none, table,
 						     memory_order_release, memory_order_acquire)) {
@@ -126,7 +126,7 @@ bool hp_block_extra_put(uintptr_t address, struct hp_block_extra what)
 	if (!place)
 		return false;
 	place->what = what;
-	/* Release: who finds the address finds what is of it. */
+	/* Release: a thread that finds the address finds its entry. */
 	atomic_store_explicit(&place->address, address, memory_order_release);
 	return true;
 }

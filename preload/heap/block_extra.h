@@ -16,7 +16,7 @@ struct hp_block_extra {
 	uint64_t born;	/* ticks; 0 = the block is not sampled */
 };
 
-/* In the place of what is there of that address.  False = no room.  errno is kept. */
+/* Replaces an existing entry of that address.  False = no room.  errno is kept. */
 bool hp_block_extra_put(uintptr_t address, struct hp_block_extra what);
 
 /* And takes it out; nothing there is a size of HP_SHADOW_LARGE. */

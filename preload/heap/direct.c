@@ -6,8 +6,8 @@
  * struct hp_maps).  Which range is whose is one tree for the process (range.h), with a lock: the
  * kernel has one for these calls, too.
  *
- * A signal handler that interrupts its own thread inside the lock leaves what it did in `late`, for
- * the interrupted call to do.  If a handler jumps out, or the thread is cancelled there, no one
+ * A signal handler that interrupts its own thread inside the lock leaves its changes in `late`, for
+ * the interrupted call to apply.  If a handler jumps out, or the thread is cancelled there, no one
  * gives the lock back: then the figures end (hp_maps.fault), and the program continues.
  */
 #include "preload/heap/direct.h"
@@ -34,7 +34,7 @@
 
 #define LATE 16	/* calls of signal handlers that interrupted one */
 #define TRIES 1000	/* to get the lock, before other threads are let run */
-#define WAITS 20000	/* of 0.1 ms: who has it then is gone */
+#define WAITS 20000	/* of 0.1 ms: the holder is dead then */
 
 struct call {
 	uintptr_t begin;
@@ -45,7 +45,7 @@ struct call {
 };
 
 struct hp_direct {
-	_Atomic uintptr_t owner;	/* who has the lock: its thread's own address; 0 = no one */
+	_Atomic uintptr_t owner;	/* the lock's holder: its thread's own address; 0 = no one */
 	uintptr_t owner_sp;	/* its stack pointer */
 	_Atomic uint64_t numbers;	/* given so far */
 	struct hp_ranges ranges;
@@ -104,7 +104,7 @@ static bool lock(struct hp_direct *direct)
 		return false;
 	for (int i = 0; !is_tried(direct); i++) {
 		if (atomic_load_explicit(&direct->owner, memory_order_relaxed) == self()) {
-			/* A handler runs further down the stack than what it interrupted. */
+			/* A handler runs further down the stack than the code it interrupted. */
 			if (sp >= direct->owner_sp && sp - direct->owner_sp < HP_PAGE)
 				give_up(direct, HP_MAPS_LEFT);
 			return false;
@@ -133,7 +133,7 @@ static int64_t held(const struct hp_site *site)
 	return (int64_t)(site->bytes - site->freed) - site->base;
 }
 
-/* It changes for the first time since the peak: what it holds it held then. */
+/* It changes for the first time since the peak: its present bytes were held then. */
 static void note_peak(const struct hp_maps *maps, struct hp_site *site)
 {
 	if (atomic_load_explicit(&site->epoch, memory_order_relaxed) == maps->epoch)
@@ -249,7 +249,7 @@ static struct hp_site *site_new(struct hp_heap_local *me, uint32_t step, uint32_
 	site->step = step;
 	site->epoch = epoch;
 	site->next = atomic_load_explicit(&me->heap->map_sites, memory_order_relaxed);
-	/* Release: who finds the site finds it filled. */
+	/* Release: a thread that finds the site finds it filled. */
 	atomic_store_explicit(&me->heap->map_sites, (uint64_t)((char *)site - me->base),
 			      memory_order_release);
 	return site;
@@ -361,7 +361,7 @@ void hp_direct_made(uintptr_t begin, uintptr_t end, uint32_t kinds,
 
 	if (is_inner(frame->pc))
 		call.kinds |= HP_MAP_INNER;
-	/* An allocator may hold locks of its own while it maps: a thread is not opened then. */
+	/* An allocator may hold its own locks while it maps: a thread is not opened then. */
 	if (!me->gate)
 		me = me->state == HP_THREAD_UNBORN && (call.kinds & HP_MAP_INNER)
 			     ? NULL

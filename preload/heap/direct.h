@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct.h - what a process maps by itself, not through its allocator: by call path, and what is
- * left of it.
+ * direct.h - what a process maps by itself, not through its allocator: by call path, and the
+ * parts that remain.
  *
- * What the C library maps for its own malloc, for stacks of threads, and what the loader maps, does
- * not come through our stand-ins.
+ * Mappings that the C library makes for its own malloc and for stacks of threads, and the loader's,
+ * don't come through our stand-ins.
  */
 #ifndef HP_PRELOAD_HEAP_DIRECT_H
 #define HP_PRELOAD_HEAP_DIRECT_H
@@ -20,7 +20,7 @@
 /* Maps are recorded in this process. */
 extern bool hp_direct_is_wanted;
 
-/* Where this library lies: its own calls are no one's business. */
+/* Where this library lies: its own calls are not recorded. */
 extern struct hp_module hp_direct_own;
 
 extern const struct hp_recorder hp_direct_recorder;

@@ -71,7 +71,7 @@ void hp_heap_shut(struct hp_heap_local *me, uintptr_t sp)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* There is no other thread of glibc's, and what makes one is a barrier. */
+/* glibc has no other thread yet, and creating one is a barrier. */
 static inline bool is_single_threaded(void)
 {
 	return &__libc_single_threaded && __libc_single_threaded;

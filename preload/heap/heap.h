@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * heap.h - a thread's life with the allocation stand-ins: its record in the
- * segment, and what it keeps for itself.
+ * segment, and its private state.
  *
  * `hp_heap` is thread-local, 8 bytes, and points to `hp_heap_unborn` before the
  * thread has its own struct.  `gate` is not 0 while the thread records and
@@ -38,8 +38,9 @@
 struct hp_path_entry;
 
 /*
- * An entry of the cache by its number, which another entry has when this one is gone.  A signal handler that
- * allocates may come in between anywhere: what it leaves of these leads to some entry always.
+ * An entry of the cache by its number, which another entry has when this one is gone.  A signal
+ * handler that allocates may come in between anywhere: any mix of these fields leads to some valid
+ * entry.
  */
 struct hp_path_number {
 	uint32_t place;	/* in `entries`; 0 = gone */
@@ -70,12 +71,12 @@ struct hp_path_known {
 
 /* Of the index of steps. */
 struct hp_path_step {
-	uint32_t hash;	/* of what is in it */
+	uint32_t hash;	/* of its contents */
 	uint32_t id;	/* 0 = empty */
 };
 
 struct hp_heap_local {
-	/* What the usual allocation touches. */
+	/* Fields that the usual allocation touches. */
 	char *base;	/* of the segment */
 	char *entries;	/* the path cache's entries, a ring; the first matches nothing */
 	struct hp_path_number *numbers;	/* of entries; 0 is that of the first */
@@ -102,7 +103,7 @@ struct hp_heap_local {
 	/* Slow paths only. */
 	struct hp_tables tables;
 	struct hp_free_node ended;	/* on the stack of those whose threads have */
-	uint32_t gate_open;	/* what the gate is when it is open */
+	uint32_t gate_open;	/* the gate's value when it is open */
 	const void *sampled;	/* the last sampled block; NULL = none */
 	uint32_t sampled_at;	/* countdown then */
 	uint32_t draws;
@@ -131,7 +132,7 @@ struct hp_heap_local {
 	uintptr_t *past;	/* return addresses of the last path that was new, outermost first */
 	uint32_t *past_ids;	/* and their steps */
 	uint32_t past_count;
-	uint32_t past_mark;	/* the outermost step, if it is no code */
+	uint32_t past_mark;	/* the outermost step, if it isn't code */
 	uint64_t fills_seen;	/* walker.fills when the rows were last looked at */
 	struct hp_walker walker;
 };
@@ -156,7 +157,7 @@ extern const struct hp_recorder hp_heap_recorder;
 struct hp_heap_local *hp_heap_enter(uintptr_t sp);
 
 /*
- * True if the loader's code is at `pc`.  What it frees where a thread has no heap belongs to the
+ * True if the loader's code is at `pc`.  Its frees where a thread has no heap belong to the
  * thread's end, after the last key destructor: a heap that is opened then is never given back.
  */
 bool hp_heap_is_loader(uintptr_t pc);
@@ -168,7 +169,7 @@ struct hp_heap_local *hp_heap_enter_free(void);
 void hp_heap_shut(struct hp_heap_local *me, uintptr_t sp);
 void hp_heap_reopen(struct hp_heap_local *me);
 
-/* What the thread allocates in between is ours, and not recorded. */
+/* The thread's allocations in between are ours, and not recorded. */
 struct hp_heap_local *hp_heap_pause(void);
 void hp_heap_go_on(struct hp_heap_local *was);
 
@@ -178,7 +179,7 @@ void *hp_heap_take(struct hp_heap_local *me, uint64_t size);
 /* True if allocations are recorded in this process. */
 extern bool hp_heap_is_wanted;
 
-/* HOTPATH_ALLOC_PROVE: each path is walked, and compared with what the cache says. */
+/* HOTPATH_ALLOC_PROVE: each path is walked and compared with the cache's answer. */
 extern HP_HIDDEN bool hp_heap_proves;
 
 /* Threads that do not record point here: for good, and while they are being opened. */

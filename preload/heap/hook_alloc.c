@@ -2,7 +2,7 @@
 /*
  * hook_alloc.c - stand-ins of the malloc family.
  *
- * The caller gets what the program's allocator gives, and its errno.  An
+ * The caller gets the result of the program's allocator, and its errno.  An
  * allocation is recorded after the real call, and a free before it: in between
  * the block may be given out again by another thread.
  *
@@ -60,7 +60,7 @@ static int64_t held(const struct hp_site *site)
 	       site->base;
 }
 
-/* The site changes for the first time since a peak: what it holds it held then. */
+/* The site changes for the first time since a peak: its present bytes were held then. */
 static HP_COLD void note_peak(struct hp_site *site, uint32_t epoch)
 {
 	uint32_t before = atomic_load_explicit(&site->epoch, memory_order_relaxed);
@@ -141,7 +141,7 @@ static inline __attribute__((always_inline)) void note_at(struct hp_heap_local *
 
 /*
  * A sampled block: its word says that more is known of it.  It is settled at once, since the usual
- * way for a pending block looks at no word; if it was temporary, note_free finds that out.
+ * path for a pending block reads no word; if it was temporary, note_free finds that out.
  */
 static HP_COLD void note_sampled(struct hp_heap_local *me, struct hp_shadow_word *place,
 				 struct hp_site *site, void *block, uint64_t size)
@@ -236,7 +236,7 @@ static void unsettle(struct hp_heap_local *me, struct hp_site *site, uint64_t si
 	site->temporary_bytes += size;
 }
 
-/* A block of which more is known; `extra` is what. */
+/* A block with an extra entry, `extra`. */
 static HP_COLD void note_free_extra(struct hp_heap_local *me, struct hp_site *site,
 				    const void *block, struct hp_block_extra extra)
 {
@@ -291,7 +291,7 @@ static HP_COLD void note_strange(struct hp_heap_local *me, const void *block)
 		me->heap->strange_frees++;
 }
 
-/* The word of a block, which is emptied; site 0 = it is none of ours. */
+/* The word of a block, which is emptied; site 0 = the block isn't ours. */
 static inline struct hp_shadow_word word_take(const void *block)
 {
 	struct hp_shadow_word *place = hp_shadow_find(block);
@@ -384,7 +384,7 @@ static HP_COLD void note_free_slow(const void *block, uintptr_t pc, uintptr_t sp
 		free_outside(block);
 }
 
-/* What the allocator is not there for yet. */
+/* Calls before the allocator is available. */
 static HP_COLD void *early(size_t size, size_t align)
 {
 	void *block = hp_allocator_pool(size, align);
@@ -604,7 +604,7 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 						    : calloc_shut(count, each);
 }
 
-/* The gate is shut or not the usual one, or the block is none of ours. */
+/* The gate is shut or not the usual one, or the block isn't ours. */
 static __attribute__((noinline)) void free_slow(void *block)
 {
 	if (hp_heap_is_off())
@@ -618,7 +618,7 @@ static __attribute__((noinline)) void free_slow(void *block)
 		hp_allocator.free(block);
 }
 
-/* What is rare: a peak, a block of another thread or of 2 GiB. */
+/* Rare cases: a peak, a block of another thread or of 2 GiB. */
 static HP_COLD void free_rare(void *block)
 {
 	note_free_any(hp_heap(), block);
@@ -705,7 +705,7 @@ HP_EXPORT void free(void *block)
 struct taken {
 	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
-	struct hp_block_extra extra;	/* if the word says so */
+	struct hp_block_extra extra;	/* if the word has the mark */
 };
 
 static inline struct taken take(struct hp_heap_local *me, const void *block)
@@ -741,7 +741,7 @@ static void put_back(const struct taken *taken, const void *block)
 	word_store(taken->place, taken->word);
 }
 
-/* `old` is gone, and `block` is what it became; NULL = it was freed. */
+/* `old` is gone, and became `block`; NULL = it was freed. */
 static void note_moved(struct hp_heap_local *me, const struct taken *taken, void *old, void *block,
 		       size_t size, const struct hp_path_frame *frame)
 {

@@ -19,7 +19,7 @@
 #define HP_TAIL inline __attribute__((always_inline))
 #endif
 
-/* What the thread's heap had recorded at a moment. */
+/* The state of the thread's heap at some moment. */
 struct hp_alloc_mark {
 	const struct hp_heap_local *heap;
 	const void *last;
@@ -42,8 +42,8 @@ void hp_alloc_note_since(const struct hp_alloc_mark *mark, void *block, size_t s
 			 const struct hp_path_frame *frame);
 
 /*
- * `block` is going to be freed, and counted.  Until hp_alloc_forgive, with what was returned, the
- * thread may free it again.
+ * `block` is going to be freed, and counted.  Until hp_alloc_forgive is called with the returned
+ * mark, the thread may free it again.
  */
 const void *hp_alloc_note_delete(const void *block, uintptr_t sp);
 void hp_alloc_forgive(const void *block);

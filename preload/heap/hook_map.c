@@ -2,11 +2,11 @@
 /*
  * hook_map.c - stand-ins of mmap and its like.
  *
- * The real call comes first, and is told to direct.c if it did something; calls that unmap take
- * a number before (range.h).  Calls of our own objects are passed on.
+ * The real call comes first, and direct.c learns of it if it had an effect; calls that unmap
+ * take a number before (range.h).  Calls of our own objects are passed on.
  *
- * These may be the first functions of ours that are called at all, inside a lock of the loader or of
- * an allocator: so each looks up its own real function and no other.
+ * These may be the first functions of ours that are called at all, inside a lock of the loader or
+ * of an allocator: so each resolves its own real function and no other.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,10 +2,10 @@
 /*
  * hook_operator.c - stand-ins of C++'s operator new and delete, all forms.
  *
- * They exist for libraries that define them without malloc (operator.h says who is called).
- * Where such a one does call malloc or free, the block was counted in there: then it has its
- * word when it comes back, or is forgiven when it is freed a second time.  So nothing needs to
- * be undone where operator new throws; it does so through our frame.
+ * They exist for libraries that define them without malloc (operator.h explains which is
+ * called). Where such a one does call malloc or free, the block was counted in there: then it
+ * has its word when it comes back, or is forgiven when it is freed a second time.  So nothing
+ * needs to be undone where operator new throws; it does so through our frame.
  *
  * In a file that no other refers to, as hook_alloc.c.
  */

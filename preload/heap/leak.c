@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak.c - see leak.h: from the roots to the blocks.  leak_map.c says what the roots are.
+ * leak.c - see leak.h: from the roots to the blocks.  leak_map.c determines the roots.
  */
 #include "preload/heap/leak.h"
 
@@ -145,8 +145,8 @@ static uint64_t copy(const struct scan *scan, uintptr_t at, uint64_t size)
 }
 
 /*
- * By the kernel: after the end of its file a mapping cannot be read, nor guard
- * pages (MADV_GUARD_INSTALL, Linux 6.13) of which /proc says nothing.
+ * By the kernel: beyond the end of its file a mapping is unreadable, and so are
+ * guard pages (MADV_GUARD_INSTALL, Linux 6.13), which /proc doesn't show.
  */
 static void look_through(struct scan *scan, uintptr_t begin, uintptr_t end, bool is_start)
 {
@@ -245,8 +245,8 @@ static enum hp_leak_state search(struct scan *scan, uintptr_t sp)
 }
 
 /*
- * Where the program's frames begin.  What the C library has put on the stack since
- * holds in its gaps what was there before.
+ * Where the program's frames begin.  Frames that the C library has pushed since
+ * keep older values in their gaps.
  */
 static uintptr_t program_stack(struct hp_heap_local *me, uintptr_t sp, uintptr_t pc, uintptr_t fp)
 {

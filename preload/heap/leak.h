@@ -2,14 +2,14 @@
 /*
  * leak.h - which of the blocks that are left nothing points to, at the process's end.
  *
- * As memcheck's leak check: what can be written and is no heap (data of all
- * objects, the stack, other mappings) is looked through for words that lie in a
- * block, those blocks in turn, and so on.  What is not met is lost.  Conservative: a number that
- * looks like an address keeps a block.
+ * As memcheck's leak check: writable memory that isn't heap (data of all objects, the stack,
+ * other mappings) is searched for words that point into a block, then those blocks in turn, and
+ * so on.  Blocks not reached are lost.  Conservative: a number that happens to equal an address
+ * keeps a block.
  *
- * Only where it can be said honestly: glibc's malloc, whose free memory is known by its headers,
- * and one thread, since registers of others are not available without stopping them.  Only if
- * the section `leaks` is named, since it takes time: some 10 ns for each 8 bytes.
+ * Only where the result is certain enough: glibc's malloc, whose free memory is known by its
+ * headers, and one thread, since registers of others are not available without stopping them.
+ * Only if the section `leaks` is named, since it takes time: some 10 ns for each 8 bytes.
  */
 #ifndef HP_PRELOAD_HEAP_LEAK_H
 #define HP_PRELOAD_HEAP_LEAK_H

@@ -143,7 +143,7 @@ uint32_t hp_leak_map_threads(const struct hp_leak_map *map)
 	return threads;
 }
 
-/* --- what is no root --- */
+/* --- memory excluded from the roots --- */
 
 static bool cut(struct hp_leak_map *map, uintptr_t begin, uintptr_t end)
 {
@@ -224,8 +224,8 @@ static uintptr_t stack_begin(uintptr_t at, uintptr_t end)
 }
 
 /*
- * The stacks that glibc keeps for the next threads, whole: what was left on them deeper than the last
- * allocation, and of threads whose records another one has had since.
+ * The stacks that glibc keeps for the next threads, whole: leftovers on stacks deeper than the last
+ * allocation, and of threads whose records another thread has reused.
  */
 static bool cut_kept_stacks(struct hp_leak_map *map, uintptr_t sp)
 {
@@ -289,7 +289,7 @@ bool hp_leak_map_cut(struct hp_leak_map *map, uintptr_t sp)
 		if (sp >= range->begin && sp < range->end && !cut(map, range->begin, sp))
 			return false;
 	}
-	/* What was allocated before we could look for the allocator is the program's. */
+	/* Memory allocated before we could find the allocator is the program's. */
 	return cut(map, own.begin, pool) && cut(map, pool + HP_ALLOCATOR_POOL, own.end) &&
 	       cut(map, segment, segment + hp_segment.size) && cut(map, begin, end) &&
 	       cut_stacks(map, sp);

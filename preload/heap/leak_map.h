@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak_map.h - the process's memory as leak.c sees it: what can be written, and
- * what of it is no root.
+ * leak_map.h - the process's memory as leak.c sees it: writable memory, and the
+ * parts of it that aren't roots.
  */
 #ifndef HP_PRELOAD_HEAP_LEAK_MAP_H
 #define HP_PRELOAD_HEAP_LEAK_MAP_H
@@ -9,9 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HP_LEAK_RANGES 8192	/* mappings; with more nothing is told */
+#define HP_LEAK_RANGES 8192	/* mappings; with more, nothing is reported */
 #define HP_LEAK_ROOM 4096
-#define HP_LEAK_HOLES 256	/* ranges that are no roots, apart from blocks of their own mapping */
+#define HP_LEAK_HOLES \
+	256 /* ranges excluded from the roots, apart from blocks with their own mapping */
 
 struct hp_leak_range {
 	uintptr_t begin, end;

@@ -44,7 +44,7 @@ static struct hp_heap_local silent = { .state = HP_THREAD_CLOSED, .last = HP_NO_
 
 static uint32_t depth_most;
 static uint32_t walk_mode;
-static bool has_charges;	/* calls of functions are charged what they allocate */
+static bool has_charges;	/* calls of functions are charged for their allocations */
 static uint32_t allocator;	/* enum hp_allocator_kind */
 static const char *allocator_file;
 static uintptr_t loader_low, loader_high;
@@ -128,7 +128,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 		return;
 	find_loader();
 	allocator = hp_allocator_kind(&allocator_file);
-	/* No one will ask us for a block: this is the place to say so. */
+	/* No one will ask us for a block: this is the place to record it. */
 	if (allocator == HP_ALLOCATOR_INSIDE || allocator == HP_ALLOCATOR_BEFORE)
 		note_allocator();
 	if (!hp_shadow_init(allocator == HP_ALLOCATOR_GLIBC)) {
@@ -190,7 +190,7 @@ static struct hp_heap_local *local_get(uintptr_t sp)
 		hp_record_add(&kind, me);
 		return me;
 	}
-	/* What it took of the tables is lost, and the thread records nothing. */
+	/* The table entries that it took are lost, and the thread records nothing. */
 	hp_record_give(&kind, heap, NULL);
 	return NULL;
 }
@@ -223,7 +223,7 @@ static void bind(struct hp_local *calls)
 {
 	struct hp_heap_local *me = hp_heap();
 
-	/* One that is shared by all, or is being opened, is no thread's own. */
+	/* One that is shared by all, or is being opened, belongs to no thread. */
 	if (has_charges && me->heap)
 		me->calls = calls;
 }
@@ -399,7 +399,7 @@ static void drop(void)
 		hp_peak_drop(hp_heap());
 }
 
-/* Blocks of before are no one's, as those of the parent are in a forked child. */
+/* Earlier blocks are unowned, like the parent's in a forked child. */
 static void dropped(void)
 {
 	if (!hp_heap_is_wanted)

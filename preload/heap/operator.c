@@ -118,7 +118,7 @@ static void ask(void)
 	for (uint32_t i = 0; i < HP_OPERATORS; i++)
 		if (forms.some >> i & 1)
 			ask_for(i, &place);
-	/* What is not there left a message that the program would take for its own. */
+	/* A failed lookup left a message that the program would read as its own. */
 	if (forms.some)
 		dlerror();
 	hp_heap_go_on(was);
@@ -142,9 +142,10 @@ void hp_operator_pass(void)
 /* --- in the caller's scope --- */
 
 /*
- * An object that is opened by itself sees, after what all see, its own definitions and those of
- * what it needs, breadth first; what comes with it sees the same.  The loader lists it before those that
- * came with it.  So the scope is that of the first object in the list that leads to the caller.
+ * An object opened by itself sees, after the global scope, its own definitions and those of its
+ * dependencies, breadth first; its dependencies see the same.  The loader lists it before those
+ * that came with it.  So the scope is that of the first object in the list that leads to the
+ * caller.
  */
 struct scope {
 	uintptr_t pc;
@@ -286,7 +287,7 @@ static struct hp_operator_found search_for(enum hp_operator which, uintptr_t pc)
 	return scope.found;
 }
 
-/* --- what was found, by the caller's page --- */
+/* --- results, by the caller's page --- */
 
 /*
  * Two words without a lock: one is the key mixed with the other, so what two

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operator.h - who defines C++'s operator new and delete (hook_operator.c
- * stands in for them).
+ * operator.h - finds the definition of C++'s operator new and delete
+ * (hook_operator.c intercepts them).
  *
  * libstdc++'s and libc++'s call malloc and free, and are passed on to with one
  * jump.  Other libraries' (tcmalloc, jemalloc, mimalloc, a library's own) are
@@ -73,8 +73,8 @@ extern void *hp_operator_passes[HP_OPERATORS];
 void hp_operator_configure(void);
 
 /*
- * Nothing needs to be counted in this process: those of the loader's order are passed
- * on to, whoever has them.
+ * Nothing needs to be counted in this process: calls are passed on to the definition
+ * in the loader's order.
  */
 void hp_operator_pass(void);
 

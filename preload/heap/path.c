@@ -187,7 +187,7 @@ static struct hp_path_entry *ring_take(struct hp_heap_local *me, uint32_t size)
 	return entry;
 }
 
-/* A ring that was filled twice is too small for what the program does. */
+/* A ring that was filled twice is too small for the program's behaviour. */
 static void entries_grow(struct hp_heap_local *me)
 {
 	uint64_t size = me->entries_size * 4;
@@ -275,8 +275,8 @@ static struct hp_step *step_at(const struct hp_heap_local *me, uint32_t id)
 
 /*
  * Mostly a step is made right behind its caller, and is found there.  Others
- * stand in an index; it holds 32 bits of the hash, so that what is not there is
- * mostly known without a look at steps.
+ * stand in an index; it holds 32 bits of the hash, so that most misses are
+ * known without reading steps.
  */
 static bool is_same(const struct hp_step *step, const struct hp_step *wanted)
 {
@@ -304,7 +304,7 @@ static struct hp_step *step_find(const struct hp_heap_local *me, const struct hp
 	uint32_t last = (UINT32_C(1) << (64 - me->step_shift)) - 1;
 	uint32_t i = hash & last;
 
-	/* Behind a chunk's last step is an empty one, which has no caller. */
+	/* The last step of a chunk is followed by an empty one, which has no caller. */
 	if (wanted->caller && is_same(step_at(me, wanted->caller + 1), wanted))
 		return step_at(me, wanted->caller + 1);
 	for (; me->steps[i].id; i = (i + 1) & last)
@@ -350,7 +350,7 @@ static bool chunk_new(struct hp_heap_local *me)
 		return false;
 	chunk->capacity = capacity;
 	chunk->next = atomic_load_explicit(&me->heap->steps, memory_order_relaxed);
-	/* Release: who finds the chunk finds its `next`. */
+	/* Release: a thread that finds the chunk finds its `next`. */
 	atomic_store_explicit(&me->heap->steps, (uint64_t)((char *)chunk - me->base),
 			      memory_order_release);
 	me->chunk = chunk;
@@ -366,7 +366,7 @@ static bool steps_have_room(struct hp_heap_local *me)
 	       me->step_count < slots - slots / 8;
 }
 
-/* A new path's steps but for the first: what the newest one called would be newer still. */
+/* A new path's steps but for the first: callees of the newest one would be newer still. */
 static bool is_newest(const struct hp_heap_local *me, uint32_t id, uint32_t count)
 {
 	return id && count && id == id_of(me, &me->chunk->at[count - 1]);
@@ -475,7 +475,7 @@ static struct hp_site *site_new(struct hp_heap_local *me, struct hp_step *step)
 	site->step = id_of(me, step);
 	site->epoch = atomic_load_explicit(me->epoch, memory_order_relaxed);
 	site->next = atomic_load_explicit(&me->heap->sites, memory_order_relaxed);
-	/* Release: who finds the site finds it filled. */
+	/* Release: a thread that finds the site finds it filled. */
 	atomic_store_explicit(&me->heap->sites, offset, memory_order_release);
 	step->site = (uint32_t)(offset / HP_LINE);
 	me->heap->site_count++;
@@ -638,7 +638,7 @@ static const struct hp_path_entry *find_entry(const struct hp_heap_local *me,
 	return NULL;
 }
 
-/* What the cache says, or a walk that ends in the last one, against a fresh walk. */
+/* Compares the cache's answer, or a walk that ends in the last one, with a fresh walk. */
 struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame)
 {
 	const struct hp_path_entry *entry = find_entry(me, frame);

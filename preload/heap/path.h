@@ -7,8 +7,8 @@
  * inside out; it fits only if all of them hold the same words.  Tried first is the
  * entry that came after the latest one the time before, then those of the key.  So a
  * hit is exact, costs some two loads a frame, and reads no word that is not of a live
- * frame.  What is not found is walked; one hash over the whole path leads to
- * its site; only a path that this thread never had is put into the tree.
+ * frame.  Misses are walked; one hash over the whole path leads to its site; only a
+ * path that this thread never had is put into the tree.
  */
 #ifndef HP_PRELOAD_HEAP_PATH_H
 #define HP_PRELOAD_HEAP_PATH_H
@@ -57,7 +57,7 @@ bool hp_path_init(struct hp_heap_local *me, uintptr_t sp);
 /* The stack of the thread that took `me` over. */
 void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp);
 
-/* Empties what is known by addresses. */
+/* Empties the address-keyed caches. */
 void hp_path_forget(struct hp_heap_local *me);
 
 /*

@@ -110,7 +110,10 @@ struct taking {
 	void *context;
 };
 
-/* The one that begins below the hole may reach into it, and beyond it.  What is left beyond, or NULL. */
+/*
+ * The one that begins below the hole may reach into it, and beyond it.  The remainder
+ * beyond, or NULL.
+ */
 static struct hp_range *take_end(struct hp_ranges *ranges, struct hp_range *range,
 				 const struct taking *hole)
 {

@@ -2,9 +2,9 @@
 /*
  * range.h - which site each mapped address belongs to.
  *
- * Ranges do not overlap.  Each has the number of the call that made it: numbers grow, so who
- * unmaps takes one before its call, and takes away only what is older.  What another thread
- * mapped to the same place meanwhile stays.
+ * Ranges do not overlap.  Each has the number of the call that made it: numbers grow, so a
+ * thread that unmaps takes one before its call, and removes only older ranges.  What another
+ * thread mapped to the same place meanwhile stays.
  *
  * The caller has the lock.
  */
@@ -41,7 +41,7 @@ bool hp_ranges_prepare(struct hp_ranges *ranges);
 typedef void (*hp_range_gone)(void *context, struct hp_site *site, uint64_t bytes, bool is_whole,
 			      bool is_split);
 
-/* Takes away what lies in [begin, end) and is older than `number`.  After hp_ranges_prepare. */
+/* Removes the parts of [begin, end) that are older than `number`.  After hp_ranges_prepare. */
 void hp_ranges_take(struct hp_ranges *ranges, uintptr_t begin, uintptr_t end, uint64_t number,
 		    hp_range_gone gone, void *context);
 

@@ -2,8 +2,8 @@
 /*
  * sampled.h - how large blocks are and how long they live, from a random sample.
  *
- * One block in HP_SAMPLED_MEAN, with random gaps: counting all of them would cost each allocation more
- * than its share of a nanosecond.  What is counted of all blocks does not hang on it.
+ * One block in HP_SAMPLED_MEAN, with random gaps: counting all of them would cost each allocation
+ * more than its share of a nanosecond.  Counts of all blocks don't depend on it.
  */
 #ifndef HP_PRELOAD_HEAP_SAMPLED_H
 #define HP_PRELOAD_HEAP_SAMPLED_H
@@ -15,12 +15,15 @@
 #include "segment/layout/heap.h"
 
 #define HP_SAMPLED_MEAN 256	/* blocks */
-#define HP_PROVE_DRAWS 4	/* after so many draws an answer of the path cache is proved */
+#define HP_PROVE_DRAWS 4	/* after this many samples, an answer of the path cache is verified */
 
 /* Before the thread's first allocation. */
 void hp_sampled_init(struct hp_heap_local *me);
 
-/* me->countdown came to 0.  True = the block has an entry in block_extra.h, and its word says so. */
+/*
+ * me->countdown came to 0.  True = the block has an entry in block_extra.h, and its
+ * word is marked.
+ */
 bool hp_sampled_begin(struct hp_heap_local *me, struct hp_site *site, const void *block,
 		      uint64_t size);
 

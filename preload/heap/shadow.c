@@ -68,7 +68,7 @@ static void note(uintptr_t address)
 				      memory_order_release);
 }
 
-/* The place of a leaf in the directory, the first one with *at = 0; -1 = there are no more. */
+/* The place of a leaf in the directory, the first one with *at = 0; -1 = no more. */
 static int32_t next_leaf(uint32_t *at)
 {
 	uint32_t count = atomic_load_explicit(&noted_count, memory_order_acquire);
@@ -157,7 +157,10 @@ HP_COLD struct hp_shadow_word *hp_shadow_leaf_new(uintptr_t address)
 		hp_memlock_unmap(leaf, size);
 		leaf = NULL;
 	}
-	/* Release: who finds the leaf finds it mapped.  Another thread may have been faster. */
+	/*
+	 * Release: a thread that finds the leaf finds it mapped.  Another thread may have been
+	 * faster.
+	 */
 	if (leaf && !__atomic_compare_exchange_n(place, &other, leaf, false, __ATOMIC_RELEASE,
 						 __ATOMIC_ACQUIRE)) {
 		hp_memlock_unmap(leaf, size);

@@ -4,8 +4,8 @@
  *
  * The program's heap keeps its layout: for each HP_SHADOW_GRAIN bytes of address
  * space there is one word elsewhere, and no two blocks start within one grain.
- * Leaves of words are mapped when first written, and wiped in forked children:
- * what a child frees of its parent's is no one's there.
+ * Leaves of words are mapped when first written, and wiped in forked children: a
+ * child's frees of its parent's blocks count nowhere.
  *
  * The word of a block is written by the thread that allocated it and emptied by
  * the one that frees it, before the block can be given out again.  Programs that free
@@ -60,7 +60,7 @@ static inline struct hp_shadow_word *hp_shadow_in(struct hp_shadow_word *leaf, u
 	return leaf + ((address & ((UINT64_C(1) << HP_SHADOW_LEAF) - 1)) >> hp_shadow_grain);
 }
 
-/* The same where the grain is the usual one; NULL = there is no leaf. */
+/* The same where the grain is the usual one; NULL = no leaf. */
 static inline struct hp_shadow_word *hp_shadow_usual(const void *block)
 {
 	uintptr_t address = (uintptr_t)block;

@@ -59,7 +59,7 @@ static void end(void *record)
 	struct hp_thread *thread = record;
 	struct timespec cpu;
 
-	/* From before the process left the segment: then it is no thread of the next one. */
+	/* From before the process left the segment: then it doesn't belong to the next one. */
 	if (!hp_self || hp_self->pid != thread->pid || !hp_segment_holds(&hp_segment, thread))
 		return;
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)

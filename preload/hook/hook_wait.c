@@ -5,7 +5,7 @@
  * The helper process is an orphan, and process 1 adopts orphans. If that is the
  * program itself, as in a container without init, the helper is an unexpected
  * child: `while (wait(NULL) > 0)` would never end. So waiting for any child
- * skips it, and fails with ECHILD when there is no other. The helper has its
+ * skips it, and fails with ECHILD without other children. The helper has its
  * own session, so waiting for a process group never finds it. A target that is
  * a subreaper is not one while the helper is created (session.c). In all other
  * processes this costs one test.

@@ -3,8 +3,8 @@
  * load.c - constructor and destructor of the library.
  *
  * In a separate file that nothing references: the shared library links all
- * files, but a unit test only takes what it needs from an archive, and so is
- * not recorded.
+ * files, but a unit test only links the ones it needs from an archive, and so
+ * is not recorded.
  */
 #include "preload/guest/readable.h"
 #include "preload/hook/start.h"

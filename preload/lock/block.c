@@ -2,11 +2,11 @@
 /*
  * block.c - where the memory of a lock was allocated.
  *
- * Many locks are made by no one: a std::mutex, one that was zeroed.  What used it
- * first is often a function of a library's that all of them go through, so such a
- * lock on the heap is told by the place that allocated its block, as far as
- * allocations are recorded.  Of that path it is the innermost call out of the
- * object that uses the lock: operator new and the like are in another one.
+ * Many locks are made by no one: a std::mutex, one that was zeroed.  Its first
+ * user is often a library function that all of them go through, so such a lock on
+ * the heap is identified by the place that allocated its block, if allocations
+ * are recorded.  Of that path it is the innermost call out of the object that
+ * uses the lock: operator new and the like are in another one.
  *
  * The block is in use, so its word and its path stay as they are.
  */
@@ -36,8 +36,8 @@ static bool is_glibc_block(uintptr_t block, uint32_t size)
 
 /*
  * How far after the begin of its block an address is; HP_NO_PLACE = not known.
- * A grain of glibc's has two places where a block may begin: the one that looks
- * so, if only one does.
+ * A grain of glibc's has two places where a block may begin: the candidate that
+ * fits, if only one does.
  */
 static uintptr_t inside_of(uintptr_t address, uintptr_t grain, uint32_t size)
 {

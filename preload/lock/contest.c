@@ -14,7 +14,7 @@
 #include "preload/thread/state.h"
 
 #define HP_LOOKS_MAX 1024	/* threads looked through for a holder, */
-#define HP_LOOKS_LONG 64	/* and for somebody who has the lock, which takes longer */
+#define HP_LOOKS_LONG 64	/* and for a lock's holder, which takes longer */
 #define HP_CONTESTS_MAX 4096	/* in the list of a waiter */
 
 /* --- who had it --- */

@@ -22,7 +22,7 @@
 /* Writes what a file lock is called, at most `room` bytes with the end; "" = that cannot be known. */
 void hp_lock_file_name(int fd, char *name, size_t room);
 
-/* What the file is instead of an address; 0 = that cannot be known. */
+/* The file's identity, instead of an address; 0 = that cannot be known. */
 uintptr_t hp_file_address(int fd);
 
 /* The use that a call for the file of `fd` is of; NULL = it is not recorded. */

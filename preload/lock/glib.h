@@ -66,7 +66,7 @@ struct hp_glib {
 /* HOTPATH_WITHOUT=glib: its functions are passed on. */
 extern bool hp_glib_is_without __attribute__((visibility("hidden")));
 
-/* Looks them up the first time: whoever calls a stand-in has GLib. */
+/* Resolves them the first time: whoever calls a stand-in has GLib. */
 const struct hp_glib *hp_glib(void);
 
 #endif

@@ -3,9 +3,9 @@
  * hold.c - what happens to a lock beside the usual: waits, timed holds,
  * locks inside locks, recursion.
  *
- * A wait is told after the lock was released: what a waiter writes while it has
- * the lock, all others wait for.  Until then it stands in `held`, where readers
- * find it, too.
+ * A wait is recorded after the lock was released: what a waiter writes while it
+ * has the lock, all others wait for.  Until then it stands in `held`, where
+ * readers find it, too.
  */
 #include <errno.h>
 
@@ -112,7 +112,7 @@ static bool is_again(struct hp_waiter_local *me, uintptr_t address, bool is_recu
 	return false;
 }
 
-/* So that the usual way need not look for the order again. */
+/* So that the usual path needs no second search of the order. */
 static void outer_note(struct hp_waiter_local *me, const struct hp_use *use, uintptr_t address)
 {
 	uint64_t hash = hp_lock_hash(address);
@@ -123,8 +123,8 @@ static void outer_note(struct hp_waiter_local *me, const struct hp_use *use, uin
 }
 
 /*
- * Programs that lock inside of locks inside of locks come here each time, so it is one pass over
- * what the thread has: is it this one, and was this order seen?
+ * Programs that nest locks deeply come here each time, so it is one pass over the thread's
+ * locks: is it this one, and was this order seen?
  */
 void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
 		      uintptr_t caller, uint32_t how)

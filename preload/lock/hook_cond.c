@@ -3,10 +3,10 @@
  * hook_cond.c - stand-ins of condition variables: pthread_cond_* in both of
  * their versions, and C11's cnd_*.
  *
- * Waiting releases the mutex and gets it again by functions that no one can
- * stand in for.  So the hold ends when the wait begins, and what comes after it
- * is another acquisition.  How long the thread waited for the signal and how
- * long for the mutex then cannot be told apart: both are the condition's.
+ * Waiting releases the mutex and takes it again through functions that can't be
+ * intercepted.  So the hold ends when the wait begins, and the time after it is
+ * another acquisition.  The wait for the signal and the wait for the mutex
+ * can't be distinguished then: both are the condition's.
  *
  * The version 2.2.5 of these functions works on another struct.  A program that
  * was linked with it must get it, so both are defined here, and each calls its own.
@@ -41,7 +41,7 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 	return hp_lock_use(&call);
 }
 
-/* The body of all waits: `real` is the call, `timeout` what it returns then. */
+/* The body of all waits: `real` is the call, `timeout` its result on timeout. */
 #define WAIT(cond, mutex, real, timeout) \
 	struct hp_lock_call call = call_of(cond, HP_CALLER, HP_SIDE_ONLY); \
 	struct hp_use *use = hp_lock_use(&call); \
@@ -144,7 +144,7 @@ static HP_HOT int signal_with(pthread_cond_t *cond, uintptr_t caller, const sign
 		return hp_real()->real##_destroy(cond); \
 	}
 
-/* --- version 2.3.2, and the only one where there is no other --- */
+/* --- version 2.3.2, and the only one where no other exists --- */
 
 /* Defines the function `here`, which programs know by `name` in a version. */
 #if defined(__x86_64__) && defined(__LP64__)

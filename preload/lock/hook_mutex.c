@@ -24,12 +24,12 @@
 #include "preload/wait/offcpu_note.h"
 #include "util/count.h"
 
-/* Called by a jump: what is saved in it the usual way does not save. */
+/* Called by a jump: the usual path needn't save the registers that this saves. */
 #define HP_APART __attribute__((noinline))
 
 #define HP_KIND_MASK 3	/* of __kind: the lower bits are the type */
 #define HP_KIND_RECURSIVE 1
-#define HP_KIND_INHERIT 32	/* priority, of who waits */
+#define HP_KIND_INHERIT 32	/* priority, of the waiter */
 
 extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 and later */
 
@@ -61,7 +61,7 @@ static inline int try_lock(pthread_mutex_t *mutex)
 
 /*
  * A try of a mutex that is not recoverable any more leaves it locked by who tried (glibc 2.36);
- * what the program called would not.  No one holds such a one, so if it is ours it is by the try.
+ * the program's own call would not.  No one holds such a one, so if it is ours it is by the try.
  */
 static HP_COLD void let_go(pthread_mutex_t *mutex)
 {
@@ -173,7 +173,7 @@ static HP_HOT int lock(pthread_mutex_t *mutex, uintptr_t caller, const struct bl
 	return lock_with(me, slot, slot->use, mutex, caller, how);
 }
 
-/* The real call refuses it before it looks at the lock, or may: a try would have got it. */
+/* The real call refuses it before it reads the lock, or may: a try would have got it. */
 static bool is_odd_clock(const pthread_mutex_t *mutex, clockid_t clock)
 {
 	bool inherits = mutex->__data.__kind & HP_KIND_INHERIT;
@@ -192,7 +192,7 @@ static int lock_untried(pthread_mutex_t *mutex, uintptr_t caller, const struct b
 	return result;
 }
 
-/* `busy`: what the interface says of a taken one. */
+/* `busy`: the documented result for a taken one. */
 static int try_only(pthread_mutex_t *mutex, uintptr_t caller, int (*real)(pthread_mutex_t *),
 		    int busy)
 {
@@ -269,7 +269,10 @@ static int real_mtx_trylock(pthread_mutex_t *mutex)
 	return hp_real_table.mtx_trylock((mtx_t *)mutex);
 }
 
-/* Empty, since a constant with an address is none before we are relocated (preload/guest/early.h). */
+/*
+ * Empty, since a constant with an address is unusable before we are relocated
+ * (preload/guest/early.h).
+ */
 static const struct blocking plainly;
 
 static HP_APART int lock_off(pthread_mutex_t *mutex)
@@ -279,7 +282,7 @@ static HP_APART int lock_off(pthread_mutex_t *mutex)
 }
 
 /*
- * Beside the usual: `result` is what the try said.  `use` = NULL: a signal
+ * Beside the usual: `result` is the result of the try.  `use` = NULL: a signal
  * handler took the slot meanwhile.
  */
 static HP_APART int lock_tried(struct hp_use *use, pthread_mutex_t *mutex, uintptr_t caller,
@@ -297,7 +300,7 @@ static HP_APART int lock_tried(struct hp_use *use, pthread_mutex_t *mutex, uintp
 	return result;
 }
 
-/* Behind a jump: the way of one thread does not save the registers that this one needs. */
+/* After a jump: the way of one thread does not save the registers that this one needs. */
 static HP_APART int lock_shared(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
 				pthread_mutex_t *mutex, uintptr_t caller)
 {

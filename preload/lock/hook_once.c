@@ -7,8 +7,8 @@
  * The owner is only known when the initialisation runs, so we pass one of our
  * functions to the real call; it finds its context through the thread.
  *
- * An initialisation that ends by an exception or a jump is left as it is: what
- * it seems to have is put in order when it is begun again.
+ * An initialisation that ends by an exception or a jump is left as it is: its
+ * supposed state is cleaned up when it is begun again.
  */
 #include <errno.h>
 #include <pthread.h>

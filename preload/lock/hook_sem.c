@@ -3,10 +3,10 @@
  * hook_sem.c - interposes semaphores and barriers, which are waited for but not
  * held.
  *
- * sem_wait is a cancellation point also when it does not wait: it looks for a
- * cancellation first, then takes what is there.  So does the stand-in, and only
- * if there is nothing it reads the clock and makes the real call.  The timed
- * ones refuse a bad time before all that: then they are left alone.
+ * sem_wait is a cancellation point also when it does not wait: it checks for
+ * cancellation first, then takes an available unit.  So does the stand-in, and
+ * only if there is nothing it reads the clock and makes the real call.  The
+ * timed ones refuse a bad time before all that: then they are left alone.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -250,7 +250,7 @@ static void silence(bool is_silent)
 		hp_waiter_set(&hp_waiter_unborn);
 }
 
-/* No slot fits, so each thread's next lock takes the slow path, which looks. */
+/* No slot fits, so each thread's next lock takes the slow path, which checks. */
 static void dropped(void)
 {
 	for (int i = 0; i < HP_LOCK_GENERATIONS; i++)
@@ -350,7 +350,7 @@ struct hp_use *hp_lock_find(const struct hp_lock_call *call)
 	saved = errno;
 	if (me == &hp_lock_paused)
 		return NULL;
-	/* What it holds is released in what it had then, which no one else sees. */
+	/* Its locks are released in the old record, which is private now. */
 	if (me->state == HP_THREAD_OPEN && hp_drop_is_before(me->drops)) {
 		hp_waiter_set(&hp_waiter_unborn);
 		me = hp_waiter();

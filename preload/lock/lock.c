@@ -14,7 +14,7 @@
 
 struct hp_waiter_local hp_waiter_unborn = { .state = HP_THREAD_UNBORN };
 
-/* Those that are in a function that locks inside, which is told as a whole. */
+/* Locks in a function that locks internally, which is recorded as a whole. */
 struct hp_waiter_local hp_lock_paused = { .state = HP_THREAD_BUSY };
 
 __thread struct hp_waiter_local *hp_waiter_pointer = &hp_waiter_unborn;
@@ -45,7 +45,7 @@ void *hp_lock_take(struct hp_waiter_local *me, uint64_t size)
 	return me->base + at;
 }
 
-/* --- what the thread knows --- */
+/* --- locks that the thread knows --- */
 
 /* From the upper bits, which an entry keeps; a table has less than 2^32 places. */
 static uint64_t known_index(const struct hp_waiter_local *me, uint64_t hash)

@@ -65,8 +65,8 @@ struct hp_waiter_local {
 	uint32_t slow_clock;	/* the clock is not the TSC */
 
 	/*
-	 * What threads read that look for who has a lock is in a line that changes
-	 * seldom: the one above is written at each lock and release.
+	 * Fields read by threads that search for a lock's holder are in a line
+	 * that changes seldom: the one above is written at each lock and release.
 	 */
 	struct hp_waiter_local *next;	/* list of the process */
 	struct hp_waiter *waiter;
@@ -85,7 +85,7 @@ struct hp_waiter_local {
 	uint64_t hold_cost;	/* ticks of a timed hold that takes no time */
 	int64_t credit;	/* ticks that it may still spend on timing holds: timed.c */
 	uint64_t timed_at;	/* start of the last timed hold, ticks */
-	uint32_t unseen;	/* holds that were timed since no one looks yet */
+	uint32_t unseen;	/* holds that were timed since the sampler stopped checking */
 	uint32_t is_exact;	/* all are timed */
 	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
 	struct hp_lock_slot slots[HP_LOCK_SLOTS];
@@ -161,7 +161,7 @@ struct hp_lock_call {
 	int fd;	/* of a file lock */
 };
 
-/* Its holds are noted, so a waiter can find who has it; and in which order they are taken. */
+/* Its holds are noted, so a waiter can find the holder; and in which order they are taken. */
 static inline bool hp_lock_is_holdable(uint32_t kind)
 {
 	return kind <= HP_LOCK_SPIN || kind == HP_LOCK_ONCE ||
@@ -190,7 +190,7 @@ struct hp_use *hp_lock_find(const struct hp_lock_call *call);
 bool hp_lock_shut(struct hp_waiter_local *me);
 void hp_lock_reopen(struct hp_waiter_local *me);
 
-/* What the thread locks in between is part of another lock, and not recorded. */
+/* The thread's locks in between are part of another lock, and not recorded. */
 extern HP_HIDDEN struct hp_waiter_local hp_lock_paused;
 struct hp_waiter_local *hp_lock_pause(void);
 void hp_lock_go_on(struct hp_waiter_local *was);
@@ -198,21 +198,21 @@ void hp_lock_go_on(struct hp_waiter_local *was);
 /* Room in the segment for this waiter, zeroed, at a multiple of HP_LINE; NULL = full. */
 void *hp_lock_take(struct hp_waiter_local *me, uint64_t size);
 
-/* The place of what has this hash in `known`: see hp_lock_known_fill. */
+/* The place for this hash in `known`: see hp_lock_known_fill. */
 uint64_t *hp_lock_known(struct hp_waiter_local *me, uint64_t hash,
 			bool (*is_it)(const void *record, const void *key), const void *key);
 bool hp_lock_known_fill(struct hp_waiter_local *me, uint64_t hash, const void *record);
 
 /* --- table.c: which lock is at an address --- */
 
-/* Offset of the record of the lock; 0 = there is no room. */
+/* Offset of the record of the lock; 0 = no room. */
 uint64_t hp_lock_record(const struct hp_lock_call *call);
 
 /* A lock is made or destroyed at an address. */
 void hp_lock_made(const struct hp_lock_call *call);
 void hp_lock_gone(uintptr_t address);
 
-/* The lock at an address is called so from now on. */
+/* Names the lock at an address from now on. */
 void hp_lock_label(uintptr_t address, const char *label);
 
 /* Where a lock is in a heap block. */
@@ -225,9 +225,9 @@ struct hp_lock_block {
 #define HP_BLOCK_MAX 65536	/* bytes: a lock is that near to the start of its block */
 
 /*
- * Return address of the call that allocated what is at `address`, as seen from
- * `user`; 0 = not known.  `block`: the heap block that it is in, as far as that is
- * known; one that starts more than `most` bytes before it is not looked for.
+ * Return address of the call that allocated `address`, as seen from `user`; 0 =
+ * not known.  `block`: the heap block that it is in, as far as that is known; one
+ * that starts more than `most` bytes before it is not looked for.
  */
 uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t most,
 			       struct hp_lock_block *block);
@@ -252,7 +252,7 @@ static inline uint64_t hp_lock_order_hash(const struct hp_held *held, const stru
 	return hp_lock_hash(held->use ^ (uint64_t)(uintptr_t)use << 20) | 1;
 }
 
-/* This pair was noted, or is none. */
+/* This pair was noted, or isn't a pair. */
 static inline bool hp_lock_order_is_known(const struct hp_waiter_local *me,
 					  const struct hp_held *held, const struct hp_use *use)
 {
@@ -269,18 +269,18 @@ static inline struct hp_lock *hp_lock_of(const struct hp_use *use)
 	return (struct hp_lock *)((char *)hp_segment.header + use->lock);
 }
 
-/* --- path.c: the call paths of who waits and who has it --- */
+/* --- path.c: the call paths of the waiter and the holder --- */
 
 /* Id of the step of this call, our own functions included; 0 = not known. */
 uint32_t hp_lock_path(void);
 
-/* Is this wait worth to ask whoever has the lock where it is? */
+/* Is this wait worth asking the holder for its path? */
 bool hp_lock_asks(const struct hp_waiter_local *me, const struct hp_contest *contest);
 
 /* The thread was asked, and is about to release the lock. */
 void hp_lock_answer(struct hp_waiter_local *me, const struct hp_use *use);
 
-/* What was answered, to who has the lock now: hp_waiter's offset / HP_LINE << 32 | step; 0 = nothing. */
+/* The answer, for the present holder: hp_waiter's offset / HP_LINE << 32 | step; 0 = nothing. */
 uint64_t hp_lock_answered(const struct hp_use *use);
 
 /* --- contest.c: who waited where, and for whom --- */
@@ -294,7 +294,7 @@ struct hp_lock_holder {
 
 struct hp_lock_holder hp_lock_holder_of(const struct hp_lock_call *call);
 
-/* The sum that such a wait belongs to; NULL = there is no room. */
+/* The sum that such a wait belongs to; NULL = no room. */
 struct hp_contest *hp_lock_contest_of(struct hp_waiter_local *me, const struct hp_use *use,
 				      uintptr_t caller, const struct hp_lock_holder *holder,
 				      uint32_t path);
@@ -315,7 +315,7 @@ void hp_lock_hold_add(struct hp_waiter_local *me, struct hp_use *use,
 /* The calling thread waits for it. */
 void hp_lock_mark(const struct hp_waiter_local *me, const struct hp_lock_holder *holder);
 
-/* The calling thread may sleep: what it has is held for longer. */
+/* The calling thread may sleep: its lock is held for longer. */
 void hp_lock_mark_own(struct hp_waiter_local *me);
 
 static inline void hp_lock_sleeps(void)
@@ -326,7 +326,7 @@ static inline void hp_lock_sleeps(void)
 		hp_lock_mark_own(me);
 }
 
-/* What is known of the hold that ends, into the last three fields, which are 0. */
+/* Known facts about the hold that ends, into the last three fields, which are 0. */
 void hp_lock_marks_take(const struct hp_waiter_local *me, const struct hp_held *held,
 			struct hp_release *release);
 
@@ -371,7 +371,7 @@ struct hp_wait {
 	struct hp_use *use;
 	struct hp_contest *contest;
 	uint64_t since;
-	bool has_asked;	/* who has the lock for its path */
+	bool has_asked;	/* asks the holder for its path */
 	uint64_t noted_since;	/* hp_offcpu_note_begin */
 };
 
@@ -379,8 +379,9 @@ void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_loc
 void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_got);
 
 /*
- * The lock is about to be released: takes it out of `held`, with what must be
- * told when it is free.  False = the thread does not have it, as far as we know.
+ * The lock is about to be released: takes it out of `held`, with the facts to
+ * record when it is free.  False = the thread does not have it, as far as we
+ * know.
  */
 struct hp_release {
 	struct hp_waiter_local *me;
@@ -403,7 +404,7 @@ void hp_lock_calibrate(struct hp_waiter_local *me);
 /* It was not waited for, after all. */
 void hp_wait_cancel(struct hp_wait *wait);
 
-/* What is not held is told at once.  `is_got`: not a timeout, nor an error. */
+/* An unheld lock is recorded at once.  `is_got`: not a timeout, nor an error. */
 void hp_wait_told(struct hp_wait *wait, bool is_got);
 
 /* A condition's wait releases the mutex and gets it again. */
@@ -431,7 +432,7 @@ static HP_HOT void hp_cond_signal(struct hp_use *use)
 
 /*
  * A thread that is cancelled, or leaves by a jump, never comes back from the
- * real call: what it was waiting for is put in order by whatever it does next.
+ * real call: its unfinished wait is cleaned up by its next operation.
  * `released`: the lock that is about to be released; 0 = none.
  */
 void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released);

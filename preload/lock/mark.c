@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mark.c - holds that are not timed, and of which somebody knows that they continue:
- * see segment/mark.h.
+ * mark.c - holds that aren't timed, but are known to continue: see segment/mark.h.
  *
  * A thread that waits marks the hold it waits for, and before a thread sleeps it marks its own.  The
  * hold took at least from there to its release, whose slow path reads the clock since

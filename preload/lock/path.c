@@ -6,8 +6,8 @@
  * The waiter walks its stack, by the cache that allocations have (preload/heap/path.h), before
  * it waits: so no one else waits for that.  It asks the thread that has the lock for its path
  * by a mark in that one's `held`, which is looked at in the same word that says if a release
- * is the usual one: so who is not asked pays nothing. Who is asked walks before the release,
- * and leaves the path with the lock. Whoever gets the lock then is the only one that reads it.
+ * is the usual one: so a thread that isn't asked pays nothing. The holder that is asked walks
+ * before the release, and leaves the path with the lock. Only the next holder reads it.
  *
  * Walking costs some 50 ns where the path is known, which is little beside a sleep
  * and much beside a short hold.  So where waits are short a few are requested.
@@ -41,7 +41,7 @@ bool hp_lock_asks(const struct hp_waiter_local *me, const struct hp_contest *con
 			   contest->ticks / contest->count > me->clock_cost * HP_ASKS_CLOCKS);
 }
 
-/* Release: who gets the lock finds both.  The lock's own hand-over does it, too. */
+/* Release: the next holder finds both.  The lock's own hand-over does it, too. */
 void hp_lock_answer(struct hp_waiter_local *me, const struct hp_use *use)
 {
 	struct hp_lock *lock = hp_lock_of(use);

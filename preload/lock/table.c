@@ -7,9 +7,9 @@
  * loses takes the winner's.  It is asked when a thread meets a lock, not at
  * every acquisition.
  *
- * A static lock is known by its own address.  Any other one by its site, the
- * place that made it or used it first: the first HP_LOCKS_OF_SITE of them are
- * told apart by a number, all further ones are one record.  So a hundred
+ * A static lock is identified by its own address.  Any other one by its site,
+ * the place that made it or used it first: the first HP_LOCKS_OF_SITE of them
+ * are distinguished by a number, all further ones are one record.  So a hundred
  * thousand short-lived mutexes take as much room as 64.  Those that the program
  * gave a label are one record for each label.
  */
@@ -29,10 +29,10 @@
 #define HP_PROBES 32
 #define HP_SITES 10	/* log2 */
 #define HP_INSIDE_SHIFT \
-	52	/* of a site's key: above the address, which has 47 bits, and what is below it */
+	52	/* of a site's key: above the address, which has 47 bits, and the part below it */
 #define HP_LOCKS_OF_SITE 64
-#define HP_LABEL_MAX 512	/* bytes of a label; what is longer is cut */
-#define HP_LOCKS_STATIC 2048	/* further ones are told by their sites */
+#define HP_LABEL_MAX 512	/* bytes of a label; longer names are truncated */
+#define HP_LOCKS_STATIC 2048	/* further ones are identified by their sites */
 
 /* Only a place was noted, the lock was not used yet: a return address with this bit. */
 #define HP_MADE (UINT64_C(1) << 63)
@@ -40,7 +40,7 @@
 struct place {
 	_Atomic uint64_t address;	/* 0 = never used */
 	_Atomic uint64_t value;	/* offset of the hp_lock; HP_MADE | its site; 0 = none */
-	_Atomic uint64_t label;	/* offset of a hp_text: what the program calls it; 0 = nothing */
+	_Atomic uint64_t label;	/* offset of a hp_text: the program's name for it; 0 = nothing */
 };
 
 struct site {
@@ -48,7 +48,7 @@ struct site {
 	_Atomic uint32_t count;	/* locks so far */
 	_Atomic uint64_t more;	/* offset of the record for those beyond HP_LOCKS_OF_SITE */
 	_Atomic uint64_t
-		text;	/* offset of a hp_text: this is no place, but all locks of one label */
+		text;	/* offset of a hp_text: this isn't a place, but all locks of one label */
 };
 
 struct hp_lock_table {
@@ -96,7 +96,7 @@ struct hp_lockset *hp_lock_set(void)
 
 /* --- places --- */
 
-/* The place of `address` among 2^bits; NULL = it has none, and with `claims` there is no room. */
+/* The place of `address` among 2^bits; NULL = it has none, or with `claims`, no room. */
 static struct place *place_in(struct place *places, unsigned bits, uint64_t address, bool claims)
 {
 	uint64_t last = (UINT64_C(1) << bits) - 1;
@@ -370,7 +370,7 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 {
 	bool is_told_alone = place && call->kind != HP_LOCK_THREAD;
 	struct hp_lock_block block = { .inside = HP_NO_PLACE };
-	/* Of one that the program made itself the block says only what it is a member of. */
+	/* For one that the program made itself, the block tells only the owner's type. */
 	uintptr_t most = made ? HP_LOCK_INSIDE_MAX : HP_BLOCK_MAX;
 	uintptr_t by = call->kind == HP_LOCK_CHANNEL
 			       ? 0
@@ -419,7 +419,7 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 	return record_more(&wanted, site);
 }
 
-/* Slots of all threads for what was at this address do not fit any more. */
+/* Slots of all threads for this address no longer fit. */
 static void outdate(uintptr_t address)
 {
 	uint64_t hash = hp_lock_hash(address);
@@ -501,7 +501,7 @@ void hp_lock_gone(uintptr_t address)
 		outdate(address);
 }
 
-/* What was done with it before stays where it is. */
+/* Earlier records of it stay. */
 void hp_lock_label(uintptr_t address, const char *label)
 {
 	struct hp_lock_table *table = table_here(true);

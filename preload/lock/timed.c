@@ -7,9 +7,9 @@
  * then one in HP_LOCK_DRAWN at random.  Holds that are long compared with the readings are timed
  * always, and all of them with HOTPATH_TIMING=exact.
  *
- * Few random holds say little about rare long ones.  Those are found by the sampler, which looks at
- * `held` while holds are sampled (sampler/session/look.h).  So before the first one is sampled
- * it is asked to look, and until it does each hold is timed, up to a limit.
+ * Few random holds say little about rare long ones.  The sampler finds those: it reads `held` while
+ * holds are sampled (sampler/session/look.h).  So before the first one is sampled it is asked to
+ * look, and until it does each hold is timed, up to a limit.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -34,7 +34,7 @@
 #define HP_GIVEN 32768	/* timed holds that the threads of a process have in advance, */
 #define HP_GIVEN_MAX 8192	/* and one of them */
 #define HP_UNSEEN_MAX 16384	/* timed holds of a thread while the sampler does not look yet */
-#define HP_LATE_GAPS 64	/* after so many gaps without a look no one looks */
+#define HP_LATE_GAPS 64	/* after so many gaps without a check, none will come */
 
 static _Atomic int64_t given = HP_GIVEN;
 
@@ -77,7 +77,7 @@ void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ti
 	counters[hp_bucket_place(ticks, group)] += weight;
 }
 
-/* NULL = there is no room. */
+/* NULL = no room. */
 static struct hp_hold_sums *sums_get(struct hp_waiter_local *me, struct hp_use *use)
 {
 	struct hp_spread *spread = spread_get(me, &use->holds);
@@ -93,7 +93,7 @@ static struct hp_hold_sums *sums_get(struct hp_waiter_local *me, struct hp_use *
 	return sums;
 }
 
-/* --- looks --- */
+/* --- checks by the sampler --- */
 
 static struct hp_looks *looks(void)
 {
@@ -122,7 +122,7 @@ static void ask_for_looks(void)
 	errno = saved;
 }
 
-/* A sampled hold: how dense looks are by now, or that there are none. */
+/* A sampled hold: how dense checks are at present, or that there aren't any. */
 static void note_looks(struct hp_hold_sums *sums, uint64_t end)
 {
 	const struct hp_looks *l = looks();
@@ -174,7 +174,7 @@ static uint32_t weight_of(const struct hp_use *use)
 
 void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held)
 {
-	/* The sampler looks no more: what comes now is not seen, so it is timed. */
+	/* The sampler has stopped checking: later holds aren't seen, so they are timed. */
 	if (!use->next_timed)
 		use->is_sampled = 0;
 	held->weight = use->is_sampled ? weight_of(use) : 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * way.h - the bodies of stand-ins for what is locked and released.
+ * way.h - the bodies of stand-ins that lock and release.
  *
  * Expressions that make the real call are given as arguments: each is evaluated
  * once on each way through.
@@ -24,14 +24,14 @@
 
 /*
  * Locks: by `attempt`, which does not wait, else by `block`.  `owner` is the
- * tid of who has it, 0 = the lock does not say.
+ * tid of the holder, 0 = the lock doesn't tell.
  */
 #define HP_WAY_LOCK(object, kind_, side_, owner, attempt, block) \
 	HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, HP_GOT_PLAIN)
 
 /*
- * The same; `how` it can be got: HP_GOT_PLAIN, HP_GOT_RECURSIVE.  What the usual
- * way does not need is made after it, so that it saves no registers for it.
+ * The same; `how` it can be got: HP_GOT_PLAIN, HP_GOT_RECURSIVE.  Work that the
+ * usual path doesn't need is outlined, so that it saves no registers for it.
  */
 #define HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, how) \
 	struct hp_waiter_local *me = hp_waiter(); \
@@ -73,7 +73,7 @@
 		use->timeouts++; \
 	return result
 
-/* What the real calls check before they look at the lock: with others a try would get it. */
+/* Checks that the real calls make before they read the lock: with others a try would get it. */
 static inline bool hp_is_clock(clockid_t clock)
 {
 	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
@@ -84,7 +84,7 @@ static inline bool hp_is_time(const struct timespec *until)
 	return until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
 }
 
-/* The headers say that no time is none; the functions take it for no limit. */
+/* The headers declare the time as never null; the functions take it for no limit. */
 static inline bool hp_is_time_or_none(const struct timespec *until)
 {
 	__asm__("" : "+r"(until));

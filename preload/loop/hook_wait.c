@@ -2,7 +2,7 @@
 /*
  * hook_wait.c - stand-ins for calls that wait for several descriptors.
  *
- * All are cancellation points and may be called in signal handlers, as what they stand in for:
+ * All are cancellation points and may be called in signal handlers, like the real functions:
  * nothing is held across the real call.
  */
 #include <errno.h>
@@ -48,7 +48,10 @@ static inline int64_t of_timeval(const struct timeval *time)
 	return time ? (int64_t)time->tv_sec * 1000000000 + (int64_t)time->tv_usec * 1000 : FOREVER;
 }
 
-/* What the only event, or the first of several, came from; until several sources are known, or for one event. */
+/*
+ * The source of the only event, or of the first of several; until several sources are
+ * known, or for one event.
+ */
 static HP_HOT bool asks_source(const struct hp_turn *turn, int result)
 {
 	return turn->loop && result > 0 && (result == 1 || turn->loop->sources < 2);
@@ -153,7 +156,7 @@ static HP_HOT void selected(struct hp_turn *turn, int count, const fd_set *reads
 		source_set(turn, HP_LOOP_SELECT, result, -1, (uint64_t)fd);
 }
 
-/* The kernel writes what is left of the timeout back into it. */
+/* The kernel writes the rest of the timeout back into it. */
 HP_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *others,
 		     struct timeval *timeout)
 {

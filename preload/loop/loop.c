@@ -158,7 +158,7 @@ static int only_fd(const struct hp_looper *me)
 	return me->only_call ? (int)me->only_source : -1;
 }
 
-/* The shortest of the longest makes room; returns what the next one must be longer than. */
+/* The shortest of the longest makes room; returns the threshold for the next one. */
 static HP_COLD uint64_t longest_put(struct hp_looper *me, struct hp_loop *loop,
 				    const struct hp_loop_first *span)
 {
@@ -258,7 +258,7 @@ static void forget(struct hp_looper *me)
 	memset(me->sites, 0, sizeof(me->sites));
 }
 
-/* Release: the next owner continues with what is there. */
+/* Release: the next owner continues with its contents. */
 static void record_release(struct hp_loop *loop)
 {
 	loop->earlier_ticks += hp_clock_between(loop->first, loop->until);
@@ -417,7 +417,7 @@ HP_COLD struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call)
 	return me->loop;
 }
 
-/* What the first spans were woken by is not known any more. */
+/* The wakers of the first spans are unknown now. */
 static void spans_tell(struct hp_looper *me, struct hp_loop *loop,
 		       const struct hp_loop_first *spans, uint64_t count)
 {

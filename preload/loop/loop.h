@@ -3,13 +3,13 @@
  * loop.h - waits for several descriptors, and what happens between them.
  *
  * A stand-in reads the clock before and after the real call.  Both readings go to the record of the
- * thread's waits at this call: what lies between two waits is a busy span.  The first waits are
+ * thread's waits at this call: the time between two waits is a busy span.  The first waits are
  * counted in memory of the thread alone, since most threads that poll do so a few times
  * (HP_LOOP_MIN); then they get a record in the segment.
  *
- * Everything is told after the real call, so a wait that is cancelled or left by a jump is none: the
- * next one finds the frame of that wait and takes no notice.  Waits of a signal handler that
- * interrupted one are not told.
+ * Everything is recorded after the real call, so a wait that is cancelled or left by a jump doesn't
+ * count: the next one finds the frame of that wait and takes no notice.  Waits of a signal handler
+ * that interrupted one are not told.
  *
  * Folder: preload/loop - event loops: stand-ins for calls that wait for several descriptors
  * May use: preload/channel preload/lock preload/wait preload/heap preload/thread preload/guest
@@ -93,8 +93,8 @@ void hp_loop_source(struct hp_loop *loop, uint64_t source);
 void hp_loop_tell(struct hp_looper *me);
 
 /*
- * The stack where the stand-in was called.  Not by the frame pointer: the sampler walks out of a waiting
- * thread by what the kernel says of it, which is the program counter and the stack pointer only.
+ * The stack where the stand-in was called.  Not by the frame pointer: the sampler unwinds a waiting
+ * thread from the kernel's information only: the program counter and the stack pointer.
  */
 #ifdef __clang__
 #define HP_LOOP_FRAME ((uintptr_t)__builtin_frame_address(0))

@@ -169,7 +169,7 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
 			return;
 		process->account = (uint32_t)(offset / HP_LINE);
 	}
-	/* What it has in lists stays. */
+	/* Its lists stay. */
 	memcpy(&before, account, sizeof(before));
 	memset(account, 0, sizeof(*account));
 	account->runs = before.runs;

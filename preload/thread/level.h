@@ -25,7 +25,7 @@
 /* How often this process left a segment. */
 extern HP_HIDDEN uint32_t hp_drops;
 
-#define HP_DROPS_NONE UINT32_MAX	/* of what is in no segment */
+#define HP_DROPS_NONE UINT32_MAX	/* of data outside the segment */
 
 /* Was a thread's record opened before the process left? */
 static inline bool hp_drop_is_before(uint32_t drops)

@@ -37,7 +37,7 @@ struct find_object {
 extern int find_object(void *address, struct find_object *result) __asm__("_dl_find_object")
 	__attribute__((weak));
 
-/* What the loader says of an address. */
+/* The loader's information about an address. */
 struct found {
 	uintptr_t begin, end, bias;
 	const char *name;	/* "" = the executable */

@@ -37,7 +37,7 @@ static double number_of(uint64_t bits)
 	return number;
 }
 
-/* Rare: most changes are no record. */
+/* Rare: most changes aren't logged. */
 static HP_COLD void bound_move(uint64_t *bound, double number, bool is_least)
 {
 	uint64_t was = __atomic_load_n(bound, __ATOMIC_RELAXED);

@@ -49,7 +49,7 @@ static bool is_same(const struct hp_shown *value, const struct hotpath_value *pl
 	if (value->kind != (uint32_t)kind || name->length != length ||
 	    memcmp(name->bytes, place->name, length) != 0)
 		return false;
-	/* An expression is told by its place. */
+	/* An expression is identified by its place. */
 	return kind != HP_VALUE_DBG ||
 	       (value->line == place->line &&
 		(!file || !place->file || strncmp(file->bytes, place->file, file->length) == 0));
@@ -115,7 +115,7 @@ static struct hp_shown *value_get(struct hp_account *account, const struct hotpa
 	fresh = value_new(place, kind, length);
 	while (fresh) {
 		fresh->next = head;
-		/* Release: whoever finds it finds it complete. */
+		/* Release: a thread that finds it finds it complete. */
 		if (atomic_compare_exchange_strong_explicit(
 			    &account->values, &head, hp_segment_offset(&hp_segment, fresh),
 			    memory_order_acq_rel, memory_order_acquire))
@@ -145,7 +145,7 @@ HP_COLD struct hp_shown *hp_value_meet(struct hotpath_value *place, enum hp_valu
 			atomic_fetch_add_explicit(&account->lost_values, 1, memory_order_relaxed);
 		if (value) {
 			place->key = value;
-			/* Release: who finds the owner finds the key. */
+			/* Release: a thread that finds the owner finds the key. */
 			__atomic_store_n(&place->owner, process, __ATOMIC_RELEASE);
 		}
 	}

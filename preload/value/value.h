@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value.h - what a program shows of its own: expressions, values, gauges.
+ * value.h - values that a program publishes: expressions, values, gauges.
  *
  * HOTPATH_DBG, HOTPATH_VAL and HOTPATH_GAUGE_* of include/hotpath.h come here.  A value and the
  * number of its change are one 16-byte word that changes by compare-exchange, so counts, the last value,
@@ -8,8 +8,8 @@
  * than all the rest, so as many changes are logged as 2 % of the time pays for; entries say
  * which change they are of.
  *
- * A place in the program knows its record.  It also knows whose record: a forked child, or a process
- * that has entered another segment, finds another process there and looks again.
+ * A place in the program knows its record.  It also knows whose record: a forked child, or a
+ * process that has entered another segment, finds another process there and searches again.
  *
  * Folder: preload/value - values that the program shows by include/hotpath.h
  * May use: preload/channel preload/call preload/thread preload/guest
@@ -31,7 +31,7 @@
 
 extern const struct hp_recorder hp_value_recorder;
 
-/* The record of a place: found or made; NULL = nothing is recorded, or there is no room. */
+/* The record of a place: found or made; NULL = nothing is recorded, or no room. */
 struct hp_shown *hp_value_meet(struct hotpath_value *place, enum hp_value_kind kind);
 
 /* The place's `key` is its record. */
@@ -53,7 +53,7 @@ struct hp_value_change {
 	uint64_t bits;
 	uint32_t type; /* enum hp_value_type */
 	uint32_t size; /* of `bytes` */
-	const char *bytes; /* NULL = there are none */
+	const char *bytes; /* NULL = none */
 };
 
 /* Change `number` is logged, since its turn has come; the last of those with bytes is kept anyway. */
@@ -67,8 +67,9 @@ static inline bool hp_value_is_due(const struct hp_shown *value, uint64_t number
 }
 
 /*
- * Both words, if they still are what they were; else what they are now.  The processor's own
- * instruction: compilers would call a function of libatomic, which takes a lock where none exists.
+ * Replaces both words if they still have the expected values; else returns the present ones.
+ * The processor's own instruction: compilers would call a function of libatomic, which takes a
+ * lock where none exists.
  */
 static inline bool hp_value_swap(struct hp_shown *value, uint64_t was[2], uint64_t bits,
 				 uint64_t count)

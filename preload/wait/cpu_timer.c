@@ -5,8 +5,8 @@
  * A thread's timer is made by the thread itself: the first one's when the
  * process gets its record, the others' in front of their start routine, and
  * ended by the destructor of a key.  The kernel ends timers with exec and gives
- * a forked child none.  The signal's value leads the handler to what it writes
- * to, so it needs no thread-local storage.
+ * a forked child none.  The signal's value leads the handler to its ring, so it
+ * needs no thread-local storage.
  */
 #include "preload/wait/cpu_timer.h"
 
@@ -62,7 +62,7 @@ struct hp_timer_local {
 	struct hp_ticker *ticker;
 	uint32_t pid;	/* whose timer it is: in a forked child another one */
 	int id;	/* of the timer, the kernel's; -1 = none */
-	uint64_t parent;	/* what samples say of it */
+	uint64_t parent;	/* flags of its samples */
 	void *(*routine)(void *);	/* of a thread that starts */
 	int (*routine_c11)(void *);
 	void *argument;
@@ -155,7 +155,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 /* --- the signal --- */
 
-/* The kernel wants to be told how a handler returns. */
+/* The kernel requires a restorer for handlers. */
 #if defined(__x86_64__)
 #define SA_RESTORER_FLAG 0x04000000
 __attribute__((visibility("hidden"))) void hp_timer_return(void);
@@ -173,7 +173,7 @@ __asm__(".pushsection .text\n"
 /*
  * The C library sets its own handler with the first thread, whose start is behind
  * us then.  Until ours is back the other one gets our signals and ignores them:
- * it looks who sent them.
+ * it checks who sent them.
  */
 static bool signal_take(void)
 {
@@ -267,7 +267,7 @@ static struct hp_ticker *ticker_take(uint32_t tid)
 	__atomic_store_n(&ticker->process, hp_segment_offset(&hp_segment, hp_self->process),
 			 __ATOMIC_RELEASE);
 	__atomic_store_n(&ticker->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);
-	/* Release: who finds it taken finds by whom. */
+	/* Release: a thread that finds it taken finds its owner. */
 	atomic_store_explicit(&ticker->state, HP_TAKEN, memory_order_release);
 	if (offset)
 		hp_list_push(&ticking()->tickers, offset, &ticker->next);
@@ -407,8 +407,8 @@ static bool may_sample(void)
 }
 
 /*
- * The process has entered another segment: its timers continue, and their samples go there.
- * Whoever is in the handler just now writes to the old place, to no effect.  Does the calling
+ * The process has entered another segment: its timers continue, and their samples go there. A
+ * thread in the handler just now writes to the old place, to no effect.  Does the calling
  * thread have one?
  */
 static bool retarget(void)

@@ -8,9 +8,9 @@
  * - The signal is one that the C library keeps for itself (SIGSETXID, between
  *   the standard signals and SIGRTMIN).  Its functions refuse it or leave it out
  *   of sets, so no program handles it, blocks it, waits for it or sees it in a
- *   mask.  What the C library uses it for continues to its handler.
+ *   mask.  Signals for the C library's own use are passed to its handler.
  * - The clock is the thread's time in user code.  The kernel adds to it when a
- *   tick finds the thread in user code, and looks at timers then, so the signal
+ *   tick finds the thread in user code, and checks timers then, so the signal
  *   comes between two instructions of the program and never in a system call:
  *   none is interrupted, none writes less.
  * - Nothing is locked or allocated in the handler.  Stack is used as by any

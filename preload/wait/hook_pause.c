@@ -2,7 +2,7 @@
 /*
  * hook_pause.c - stand-ins for calls that only wait: for time, and for the disk.
  *
- * All but thrd_sleep's shape are cancellation points, as what they stand in for.
+ * All but thrd_sleep's shape are cancellation points, like the real functions.
  */
 #include <errno.h>
 #include <fcntl.h>

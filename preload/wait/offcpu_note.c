@@ -78,8 +78,8 @@ const struct hp_recorder hp_offcpu_note_recorder = { .configure = configure, .en
 /* ---- rings ---- */
 
 /*
- * MOVING until it says whose it is: the sampler would free it once more, by what it says
- * of its owner before.  What that one has left in it has its name, so it is not taken
+ * MOVING until it says whose it is: the sampler would free it once more, under its
+ * previous owner's name.  What that one has left in it has its name, so it is not taken
  * until that was read.
  */
 static bool ring_claim(struct hp_offcpu_ring *ring)
@@ -141,7 +141,7 @@ static struct hp_offcpu_ring *ring_take(void)
 	__atomic_store_n(&ring->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);
 	ring->is_busy = 0;
 	ring->stack_low = ring->stack_high = 0;
-	/* Release: who finds it taken finds by whom. */
+	/* Release: a reader that finds it taken finds its owner. */
 	atomic_store_explicit(&ring->state, HP_TAKEN, memory_order_release);
 	if (offset)
 		hp_list_push(&ticking()->offcpu_rings, offset, &ring->next);
@@ -154,7 +154,7 @@ static struct hp_offcpu_ring *ring_of_thread(void)
 {
 	uint32_t pid = (uint32_t)getpid();
 
-	/* Of a segment that was left it is no one's. */
+	/* In a segment that was left, it has no owner. */
 	if (own_ring && own_ring->pid == pid && hp_segment_holds(&hp_segment, own_ring))
 		return own_ring;
 	/* In a forked child it is the parent's. */
@@ -183,7 +183,7 @@ static uint64_t stack_size(struct hp_offcpu_ring *me, uintptr_t sp)
 	size = me->stack_high - sp;
 	if (size > COPY_MAX)
 		size = COPY_MAX;
-	/* Fibers lie below a thread's stack perhaps, and what was above one may be unmapped. */
+	/* Fibers may lie below a thread's stack, and the memory above one may be unmapped. */
 	return size <= rest || hp_readable_few(sp + rest, 1) ? size : rest;
 }
 
@@ -199,7 +199,7 @@ static bool is_too_much(struct hp_offcpu_ring *me, uint64_t now)
 	return ++me->window_count > WINDOW_NOTES;
 }
 
-/* Word by word: memcpy may be a checker's, which minds what is on a stack. */
+/* Word by word: memcpy may be a checker's, which objects to reads of the stack. */
 static void words_put(const struct hp_ring *ring, uint64_t at, uintptr_t from, uint64_t count)
 {
 	const volatile uint64_t *word = (const volatile uint64_t *)from;
@@ -224,7 +224,7 @@ static void note(struct hp_offcpu_ring *me, uint64_t *head_words, uintptr_t sp)
 	hp_ring_end(&ring, at + size);
 }
 
-/* What it is, as the kernel says it. */
+/* Its kind, according to the kernel. */
 static enum hp_wait_on on_file(int fd)
 {
 	struct stat status;

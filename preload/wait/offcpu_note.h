@@ -64,7 +64,7 @@ static inline uint64_t hp_offcpu_note_begin(void)
 	return HP_UNLIKELY(hp_offcpu_note_is_wanted()) ? hp_ticks() : 0;
 }
 
-/* Behind it.  `on` 0: what the descriptor `fd` is. */
+/* After it.  `on` 0: the kind of descriptor `fd`. */
 static inline void hp_offcpu_note_end(uint64_t since, enum hp_wait_on on, int fd)
 {
 	if (HP_LIKELY(since == 0))

@@ -14,7 +14,7 @@ struct hp_tids {
 	uint32_t count;
 };
 
-/* True if it was not in there before.  False also where there is no memory. */
+/* True if it was not in there before.  False also if memory runs out. */
 bool hp_tids_add(struct hp_tids *tids, uint32_t tid);
 bool hp_tids_has(const struct hp_tids *tids, uint32_t tid);
 

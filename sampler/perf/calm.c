@@ -6,8 +6,8 @@
 
 #define MANY 2500	/* switches in a second of CPU time: more than 0.2 % of it by 249 Hz */
 #define FEW (MANY / 4)
-#define SWITCHES_MIN 250	/* fewer say nothing */
-#define SPAN_NS UINT64_C(1000000000)	/* of CPU time: what was before is no longer true */
+#define SWITCHES_MIN 250	/* fewer prove nothing */
+#define SPAN_NS UINT64_C(1000000000)	/* of CPU time: earlier state is obsolete */
 #define STILL_NS UINT64_C(2000000000)	/* at first; */
 #define STILL_MAX_NS UINT64_C(64000000000)	/* twice as much after each time that it was in vain */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calm.h - how often threads are sampled of whom no one requested samples.
+ * calm.h - the sampling rate of threads if no samples were requested.
  *
  * The kernel's clock of CPU time arms a timer at each switch to a thread and disarms it at each
  * away. Where that timer is due before the tick of the kernel the hardware's is set twice: 1.2 us a
@@ -25,7 +25,7 @@ struct hp_calm {
 };
 
 /*
- * `cpu_ns` and `switches` of all threads, sums that only grow. True = `is_low` is not what it was.
+ * `cpu_ns` and `switches` of all threads, sums that only grow. True = `is_low` has changed.
  */
 bool hp_calm_look(struct hp_calm *calm, uint64_t cpu_ns, uint64_t switches);
 

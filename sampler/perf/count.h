@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count.h - what the processor did between two samples of a thread: was it
+ * count.h - the processor's work between two samples of a thread: was it
  * waiting for memory?
  *
  * Where there is a cycle counter, instructions and misses of the last-level cache
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define HP_COUNTS 3
-#define HP_COUNT_SLOTS 4096	/* of threads on processors; who has the same place takes it */
+#define HP_COUNT_SLOTS 4096	/* of threads on processors; an equal key replaces it */
 
 /* In the order in which a sample has them: the event that samples is the first one. */
 struct hp_counts {
@@ -35,12 +35,12 @@ struct hp_counts {
  * below 1.0 the processor is likely stalled on memory), and misses that would
  * take half of the cycles if one came after the other, at 240 cycles each (U.
  * Drepper, "What Every Programmer Should Know About Memory", 2007, section 3.2:
- * access to main memory).  The first keeps streams out whose misses overlap, the
- * second what is slow for other reasons (divisions, branches).
+ * access to main memory).  The first excludes streams whose misses overlap, the
+ * second work that is slow for other reasons (divisions, branches).
  */
 bool hp_counts_wait_for_memory(const struct hp_counts *grown);
 
-/* What was counted last, by thread and event. */
+/* The last counts, by thread and event. */
 struct hp_count_slot {
 	uint64_t event;	/* identifier, of a processor; 0 = empty */
 	uint32_t tid;
@@ -48,14 +48,14 @@ struct hp_count_slot {
 };
 
 /*
- * What came since the sample before.  False = there was none, or the numbers are
- * another thread's that had this tid.
+ * The increase since the previous sample.  False = there was none, or the
+ * numbers are another thread's that had this tid.
  */
 bool hp_counts_grow(struct hp_count_slot *slots, uint32_t tid, uint64_t event,
 		    const struct hp_counts *now, struct hp_counts *grown);
 
 /*
- * Adds the group to what the event that samples asks for, if this machine has it.
+ * Adds the group to the sampling event's attributes, if this machine has it.
  * HOTPATH_TEST_COUNTS takes counters of the kernel for it: context switches for
  * instructions, page faults (of 10 misses each) for misses, ns for cycles.
  */

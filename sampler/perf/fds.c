@@ -2,8 +2,8 @@
 /*
  * fds.c - see fds.h.
  *
- * poll() tells POLLHUP of an event whose thread has ended and that has no live heirs (is_event_hup in the
- * kernel's kernel/events/core.c), which is just what is asked here.
+ * poll() reports POLLHUP for an event whose thread has ended and that has no live heirs
+ * (is_event_hup in the kernel's kernel/events/core.c), exactly the condition needed here.
  */
 #include "sampler/perf/fds.h"
 

@@ -14,7 +14,7 @@ struct hp_perf_fds {
 	uint32_t room;
 };
 
-/* False = there is no memory, and it stays the caller's. */
+/* False = out of memory, and it stays the caller's. */
 bool hp_perf_fds_keep(struct hp_perf_fds *fds, int fd);
 
 /*

@@ -154,7 +154,7 @@ static void bytes_at(const struct hp_perf_ring *ring, uint64_t place, void *to, 
 	memcpy((uint8_t *)to + first, ring->data, size - first);
 }
 
-/* Looks at the record at the tail. */
+/* Reads the record at the tail. */
 static void ring_peek(struct hp_perf_ring *ring)
 {
 	struct perf_event_header header;
@@ -164,7 +164,7 @@ static void ring_peek(struct hp_perf_ring *ring)
 		return;
 	bytes_at(ring, ring->tail, &header, sizeof(header));
 	if (header.size < sizeof(header) || header.size > ring->head - ring->tail) {
-		ring->tail = ring->head;	/* cannot be: what is left makes no sense */
+		ring->tail = ring->head;	/* cannot be: the rest is invalid */
 		return;
 	}
 	/* Behind identifier, ip, pid and tid; else in front of the identifier at the end. */
@@ -210,7 +210,7 @@ static const struct perf_event_header *whole_at(const struct hp_perf_ring *ring,
 	return record;
 }
 
-/* Records were written by another processor, so each first look at one takes long. */
+/* Records were written by another processor, so the first access to each takes long. */
 static void look_ahead(const struct hp_perf_rings *rings, const struct hp_perf_ring *ring,
 		       void *context)
 {
@@ -271,7 +271,7 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 	return count;
 }
 
-/* A record of our own in the ring of a CPU: our name, which stays what it is. */
+/* A record of our own in the ring of a CPU: our name, which doesn't change. */
 static void ring_write(const struct hp_perf_ring *ring)
 {
 	char name[16] = "";

@@ -41,8 +41,9 @@ struct hp_perf_ring {
 typedef void (*hp_perf_handler)(void *context, const struct perf_event_header *record);
 
 /*
- * Is given the records of a ring some steps before they are handled, to have the processor
- * fetch what they will need: first with HP_PERF_AHEAD, last with 1 step to go.  Not all of them.
+ * Receives the records of a ring some steps before they are handled, to have the processor fetch
+ * the data that they will need: first with HP_PERF_AHEAD, last with 1 step to go.  Not all of
+ * them.
  */
 typedef void (*hp_perf_scout)(void *context, const struct perf_event_header *record,
 			      unsigned steps);
@@ -51,7 +52,7 @@ typedef void (*hp_perf_scout)(void *context, const struct perf_event_header *rec
 
 struct hp_perf_rings {
 	struct hp_perf_ring *list;
-	/* NULL = no one looks ahead. */
+	/* NULL = no prefetching. */
 	hp_perf_scout ahead;
 	uint32_t count;
 	uint8_t *copy;	/* HP_PERF_RECORD_MAX bytes for a record that goes round the end */
@@ -77,8 +78,8 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 			    void *context);
 
 /*
- * The same to the last record, what was lost included: the kernel tells of that
- * in front of the next record, and after the last one none exists.  So where a
+ * The same up to the last record, losses included: the kernel reports them
+ * ahead of the next record, and after the last one there isn't any.  So where a
  * ring was full, one of our own follows.
  */
 uint64_t hp_perf_rings_settle(struct hp_perf_rings *rings, hp_perf_handler handler, void *context);

@@ -14,7 +14,10 @@
 #include "sampler/base/proc.h"
 
 #define LEAST_NS UINT64_C(100000000) /* of CPU: before that nothing is known */
-/* Its own, what the one after it had begun, and as many again for ends whose records were lost. */
+/*
+ * Its own, the ones that its successor had begun, and as many again for ends whose
+ * records were lost.
+ */
 #define END_PERIODS 4
 #define FIELD_USER 14 /* of proc(5), "stat": utime, stime, cutime, cstime */
 #define FIELD_THREADS 20
@@ -95,7 +98,7 @@ int hp_whole_open(struct hp_whole *whole, const struct perf_event_attr *attr,
 	whole->attr.disabled = 1;
 	whole->attr.inherit = 0;
 	whole->attr.exclude_idle = 1;
-	/* The threads' own events tell of these. */
+	/* The threads' own events report these. */
 	whole->attr.mmap = whole->attr.mmap2 = whole->attr.comm = whole->attr.comm_exec = 0;
 	whole->attr.task = whole->attr.context_switch = 0;
 	whole->fds = calloc(rings->count, sizeof(*whole->fds));

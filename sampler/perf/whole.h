@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whole.h - samples of whatever a CPU runs, of which those of the session are kept.
+ * whole.h - samples everything that a CPU runs, and keeps the session's.
  *
- * An event that threads inherit begins its period with each of them.  Who ends
- * before it is over is never sampled; and since the kernel hands the events of
- * one thread to the next when it switches between two that have the same (the
- * swap of contexts in perf_event_context_sched_out), what is over of a period
- * ends with whoever ends first, so those that stay get few samples too.  The
- * timer of a CPU begins no period again.  It interrupts what others run there
- * as well, so it is taken only where samples are missing, and by who may see
- * all.
+ * An event that threads inherit begins its period with each of them.  A thread
+ * that ends before it is over is never sampled; and since the kernel hands the
+ * events of one thread to the next when it switches between two with the same
+ * events (the swap of contexts in perf_event_context_sched_out), the elapsed
+ * part of a period is lost with the first thread to end, so the remaining ones
+ * get few samples too.  The timer of a CPU begins no period again.  It
+ * interrupts other users' work there as well, so it is used only where samples
+ * are missing, and only with permission to see everything.
  */
 #ifndef HP_SAMPLER_PERF_WHOLE_H
 #define HP_SAMPLER_PERF_WHOLE_H
@@ -31,7 +31,10 @@ struct hp_whole {
 	uint32_t ended;
 };
 
-/* What the kernel counts of a process: user and system time of it and of its children that were waited for. */
+/*
+ * The kernel's counts for a process: user and system time of it and of its children
+ * that were waited for.
+ */
 struct hp_whole_use {
 	uint64_t cpu_ns; /* grain 1/sysconf(_SC_CLK_TCK) */
 	uint32_t threads;
@@ -45,8 +48,8 @@ bool hp_whole_use(uint32_t pid, struct hp_whole_use *use);
  * True if a third of the CPU time since the first call, or more, has no sample:
  * more than each thread may wait for its next one, `period_ns` at most, and no more
  * than the threads that have ended may have cost.  Time can be without samples by
- * other ways that CPUs do not mend: on some machines a third of what the kernel
- * counts of two threads that hand a turn to and fro is the switches.
+ * other ways that CPUs do not mend: on some machines a third of the kernel's counts
+ * for two threads that alternate is the switches.
  */
 bool hp_whole_is_wanted(struct hp_whole *whole, const struct hp_whole_use *use, uint64_t sampled_ns,
 			uint64_t period_ns);

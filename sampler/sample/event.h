@@ -12,7 +12,7 @@ struct hp_sample_events {
 	const struct hp_segment *segment;
 	struct hp_sampling *record;
 	struct hp_event_chunk *newest;
-	uint32_t newest_count;	/* events in it, and in all: members may write what stands there */
+	uint32_t newest_count;	/* events in it, and in all: members may write there */
 	uint64_t count;
 	uint64_t most;
 };

@@ -17,8 +17,8 @@
 #define LEAST_TICKS 1000
 #define RINGS_MAX 100000	/* a damaged list must not hold us forever */
 #define FREE_EVERY_NS UINT64_C(1000000000)
-#define SLACK_NS 1000	/* of a call's begin, which is told in ticks, */
-#define SLACK_PART 1000	/* and this part of what it took */
+#define SLACK_NS 1000	/* of a call's start, which is in ticks, */
+#define SLACK_PART 1000	/* and this part of its duration */
 #define MOST_NS (UINT64_C(1) << 62)	/* of a call that says it took longer than anything may */
 
 /* Of the session's clock. */
@@ -34,7 +34,7 @@ static double ns_per_tick(const struct hp_offcpu_notes *notes)
 					       : 1;
 }
 
-/* The other segments of the session are told with the next look. */
+/* The other segments of the session get it at the next scan. */
 static void least_set(const struct hp_offcpu_notes *notes, uint32_t least)
 {
 	atomic_store_explicit(&hp_segment_ticking(notes->segments->at[0])->offcpu_least, least,
@@ -90,8 +90,8 @@ static void note_add(struct hp_offcpu_notes *notes, const struct hp_offcpu_ring 
 }
 
 /*
- * What was read is wiped: copies of a stack may hold anything, a password too, and a segment may be a file
- * that somebody keeps.
+ * Words that were read are wiped: copies of a stack may hold anything, a password too, and a
+ * segment may be a file that somebody keeps.
  */
 static uint32_t ring_read(struct hp_offcpu_notes *notes, struct hp_offcpu_ring *from,
 			  uint64_t until_ns, double tick_ns)

@@ -2,9 +2,9 @@
 /*
  * offcpu_note.h - where threads waited, as they say it themselves: see preload/wait/offcpu_note.h.
  *
- * A note tells of a call that is over, and of a time in which the kernel's
- * records have some waits, all of which were in that call.  They were counted
- * without a place until then.
+ * A note describes a finished call, and a time in which the kernel's records
+ * have some waits, all within that call.  They were counted without a place
+ * until then.
  */
 #ifndef HP_SAMPLER_SAMPLE_OFFCPU_NOTE_H
 #define HP_SAMPLER_SAMPLE_OFFCPU_NOTE_H
@@ -21,7 +21,7 @@ struct hp_offcpu_notes {
 void hp_offcpu_notes_ask(struct hp_offcpu_notes *notes, const struct hp_segments *segments,
 			 struct hp_samples *samples);
 
-/* No more of them; what they have noted is still read. */
+/* No more of them; their remaining notes are still read. */
 void hp_offcpu_notes_leave(struct hp_offcpu_notes *notes);
 
 /* Reads notes up to that time, ns; the kernel's records of it were read.  Returns how many. */

@@ -10,7 +10,7 @@
 
 #include "sampler/base/proc.h"
 
-/* What the thread's wait has in the sums goes to another node. */
+/* Moves the thread's wait, as far as it is in the sums, to another node. */
 static void move(struct hp_samples *samples, struct hp_wait_thread *thread, uint32_t to)
 {
 	struct hp_stack_node *old = hp_sample_tree_node(&samples->tree, thread->counted_node);
@@ -37,7 +37,10 @@ void hp_open_count(struct hp_samples *samples, struct hp_wait_thread *thread, ui
 	} else if (thread->counted_node != thread->wait_node) {
 		move(samples, thread, thread->wait_node);
 	}
-	/* Less than 0 if the end came before what was counted: the sums take it as it is. */
+	/*
+	 * Less than 0 if the end came before the time already counted: the sums take it as it
+	 * is.
+	 */
 	node->blocked_ns += until_ns - thread->counted_ns;
 	hp_sample_tree_changed(&samples->tree, thread->wait_node);
 	samples->record->blocked_ns += until_ns - thread->counted_ns;

@@ -3,9 +3,10 @@
  * open.h - waits that continue are in the sums, too.
  *
  * The kernel's record of a wait's end may come in an hour, or never.  So at each
- * round what has passed of every open wait is added to its node, and the thread
- * keeps until when (hp_wait_thread.counted_ns): the end adds what is left, or
- * takes back what was too much.  A wait whose end was lost is taken back whole.
+ * round the elapsed time of every open wait is added to its node, and the thread
+ * keeps the time up to which it was counted (hp_wait_thread.counted_ns): the end
+ * adds the rest, or subtracts the excess.  A wait whose end was lost is taken
+ * back whole.
  */
 #ifndef HP_SAMPLER_SAMPLE_OPEN_H
 #define HP_SAMPLER_SAMPLE_OPEN_H
@@ -27,7 +28,7 @@ void hp_open_forget(struct hp_samples *samples, struct hp_wait_thread *thread);
  */
 bool hp_open_meet(struct hp_samples *samples, uint32_t pid, uint32_t tid, uint64_t now_ns);
 
-/* An image of its own: what other threads of the process waited in is gone, with their numbers. */
+/* A new image: the waits of the process's other threads are gone, with their numbers. */
 void hp_open_exec(struct hp_samples *samples, uint32_t pid);
 
 /* A round: all that wait.  The kernel's records up to that time, ns, were read. */

@@ -25,9 +25,9 @@ static inline struct hp_ring_owner hp_ring_owner_read(const uint64_t *process,
 }
 
 /*
- * Frees a ring if who has taken it is gone.  One that is alive may give it away to
- * another process while we look, and half of what we see be of either: both times alike
- * it is of one.  And what is of a dead one no one else changes.
+ * Frees a ring if its owner is dead.  A live owner may hand it over to another
+ * process while we check, and we may see half of either: both times alike it is of
+ * one.  And a dead one's fields don't change any more.
  */
 static inline void hp_ring_free_orphan(const struct hp_segment *segment, _Atomic uint32_t *state,
 				       const uint64_t *process, const uint64_t *image)
@@ -44,7 +44,7 @@ static inline void hp_ring_free_orphan(const struct hp_segment *segment, _Atomic
 	if (owner.process != again.process || owner.image != again.image || !record ||
 	    (atomic_load(&record->state) != HP_FREE && record->start_ticks == owner.image))
 		return;
-	/* Release: the next owner continues behind what was read. */
+	/* Release: the next owner continues after the words that were read. */
 	atomic_compare_exchange_strong_explicit(state, &taken, HP_FREE, memory_order_release,
 						memory_order_relaxed);
 }

@@ -37,7 +37,7 @@ struct call {
 	enum hp_wait_on on;
 };
 
-/* Calls whose first argument is a file are told by what that is. */
+/* Calls whose first argument is a file are classified by the file's type. */
 static const struct call calls[] = {
 	{ SYS_futex, HP_ON_FUTEX },
 	{ SYS_nanosleep, HP_ON_SLEEP },

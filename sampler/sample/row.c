@@ -36,7 +36,7 @@ void hp_rows_release(struct hp_rows *rows)
 	memset(rows, 0, sizeof(*rows));
 }
 
-/* The number of a row as it is kept; 0 = there is no room for another one. */
+/* The number of a row as it is kept; 0 = no room for another one. */
 static uint32_t shape_of(struct hp_rows *rows, const struct hp_cfi_row *row)
 {
 	uint64_t said = (uint64_t)(uint32_t)row->cfa_offset |

@@ -38,7 +38,7 @@ struct hp_rows {
 	uint64_t room[HP_CFI_ROOM / 8];
 };
 
-/* Returns false if there is no memory. */
+/* Returns false if memory runs out. */
 bool hp_rows_init(struct hp_rows *rows);
 void hp_rows_release(struct hp_rows *rows);
 
@@ -48,7 +48,7 @@ static inline struct hp_row_line *hp_rows_line(const struct hp_rows *rows, uint6
 	return &rows->lines[hp_hash_index(pc >> HP_ROW_BLOCK_BITS, HP_ROW_LINE_BITS)];
 }
 
-/* The row of a pc that was not met yet, of which `line` takes a note; valid until the next call. */
+/* The row of a new pc, of which `line` takes a note; valid until the next call. */
 const struct hp_cfi_row *hp_rows_fill(struct hp_rows *rows, struct hp_row_line *line,
 				      const struct hp_cfi *cfi, uint64_t pc);
 

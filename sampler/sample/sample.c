@@ -250,7 +250,7 @@ static void event_add(struct hp_samples *samples, const struct hp_event *event)
 	hp_sample_events_add(&samples->events, event);
 }
 
-/* Who is sampled does not wait: the record of its coming back was lost. */
+/* A thread being sampled isn't waiting: the record of its coming back was lost. */
 static void wait_check(struct hp_samples *samples, const struct sample *s)
 {
 	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, s->tid);
@@ -259,7 +259,7 @@ static void wait_check(struct hp_samples *samples, const struct sample *s)
 		hp_open_forget(samples, thread);
 }
 
-/* What kind of time it is, where the processor's counters say so. */
+/* The kind of time, if the processor's counters reveal it. */
 static void counts_add(struct hp_samples *samples, const struct sample *s,
 		       const struct hp_event *event)
 {
@@ -549,9 +549,9 @@ static void lost_read(struct hp_samples *samples, const struct perf_event_header
 	samples->lost_ns = samples->stack_ns;
 }
 
-/* ---- what comes next ---- */
+/* ---- prefetching ---- */
 
-/* The words that decided the thread's last walk, and what is further in. */
+/* The words that decided the thread's last walk, and the next ones. */
 static void stack_fetch(const struct hp_trail *trail, const struct sample *s)
 {
 	uint64_t sp = s->registers[HP_SAMPLE_SP];
@@ -566,7 +566,7 @@ static void stack_fetch(const struct hp_trail *trail, const struct sample *s)
 		__builtin_prefetch(s->stack + at);
 }
 
-/* Rows of the innermost frame, and of what looks like a return address to the same code. */
+/* Rows of the innermost frame, and of apparent return addresses to the same code. */
 static void rows_fetch(const struct hp_samples *samples, const struct sample *s)
 {
 	const struct hp_rows *rows = &samples->walker.rows;

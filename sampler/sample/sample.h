@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample.h - what the kernel's records mean: stacks for the tree, mappings,
+ * sample.h - interprets the kernel's records: stacks for the tree, mappings,
  * forks, images, losses.
  *
  * Folder: sampler/sample - from records of samples and switches to stacks,
@@ -44,15 +44,15 @@ struct hp_samples {
 	uint64_t lost;
 	uint32_t ended; /* threads; may wrap */
 	uint64_t walked; /* stacks, of samples and at switches */
-	uint64_t cut; /* of these: longer than what was copied */
+	uint64_t cut; /* of these: longer than the copied part */
 	uint64_t open_ns; /* until when waits that continue were counted */
-	uint64_t open_lost; /* and what had been lost then */
+	uint64_t open_lost; /* and the losses up to then */
 	uint64_t stack_ns; /* of the newest stack of a wait */
 	uint64_t lost_ns; /* the same when records were lost: older ones are of waits that may be over */
 	struct hp_tids *
-		born; /* who gets the threads that begin with an event from `born_from` on; NULL = no one */
+		born; /* receives the threads that begin with an event from `born_from` on; NULL = no one */
 	uint64_t born_from; /* the event's identifier: those that were opened later have higher ones */
-	bool is_whole; /* samples are of CPUs: also of who is not in the session */
+	bool is_whole; /* samples are of CPUs: also of threads outside the session */
 	bool has_notes; /* threads say where they waited, later */
 	bool (*admits)(void *members,
 		       uint32_t pid); /* may the process that a note names be read? */
@@ -67,7 +67,7 @@ struct hp_samples {
 	bool is_cut; /* or was longer than the copy */
 };
 
-/* Returns false if there is no memory. */
+/* Returns false if memory runs out. */
 bool hp_samples_init(struct hp_samples *samples, const struct hp_segment *segment,
 		     struct hp_sampling *record);
 void hp_samples_release(struct hp_samples *samples);

@@ -19,7 +19,7 @@
 #include "segment/clock.h"
 #include "segment/layout/process.h"
 
-#define READ_AGAIN_NS UINT64_C(20000000)	/* between two looks into the same maps */
+#define READ_AGAIN_NS UINT64_C(20000000)	/* between two reads of the same maps */
 #define ENDED_MAX 512	/* spaces of ended processes that stay a while */
 #define OBJECTS_MAX 100000	/* a damaged list must not hold us forever */
 #define NOTES_MAX 65536
@@ -203,8 +203,8 @@ static const Elf64_Phdr *load_with(const struct hp_code *code, uint64_t address)
 }
 
 /*
- * Room for the whole file, so that each of its addresses is no one else's with
- * us.  Nothing of it can be read yet.
+ * Room for the whole file, so that each of its addresses is unique with us.
+ * Nothing of it can be read yet.
  */
 static bool span_take(struct hp_code *code)
 {
@@ -244,7 +244,8 @@ static uint64_t frames_of(int fd, const Elf64_Phdr *header)
 
 /*
  * A copy, not a mapping: a file that is cut off while it runs would kill us.
- * Header and frames are neighbours; what is after them in their load comes along.
+ * Header and frames are neighbours; the bytes after them in their load are
+ * included.
  */
 static void cfi_read(struct hp_code *code, int fd, const Elf64_Phdr *header)
 {
@@ -332,7 +333,7 @@ static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_m
 	struct stat status;
 
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, code->path);
-	/* What stands at that place by now may be a pipe: not to be waited for. */
+	/* The path may by now name a pipe: not to be waited for. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd >= 0 && (fstat(fd, &status) < 0 || status.st_ino != code->inode)) {
 		close(fd);
@@ -353,9 +354,8 @@ static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_m
 }
 
 /*
- * Records of memory that is no file's say "//anon" (/proc/PID/maps nothing), and what
- * stands at that place by now may be a file: its name would go to all code that is made
- * at run time.
+ * Records of anonymous memory contain "//anon" (/proc/PID/maps nothing), and the path
+ * may by now name a file: its name would go to all code that is made at run time.
  */
 static bool is_file(const char *path)
 {
@@ -514,7 +514,7 @@ static void insert(struct hp_space *space, uint32_t at, struct hp_map_entry entr
 	space->count++;
 }
 
-/* What was there before gives way; a mapping may be cut in two. */
+/* Older mappings there give way; a mapping may be cut in two. */
 static void map_add(struct hp_space *space, struct hp_map_entry new)
 {
 	uint32_t at = below(space, new.begin), last;

@@ -3,9 +3,9 @@
  * space.h - what code lies where in each sampled process.
  *
  * Filled from the kernel's records (a mapping made, a process forked, an image
- * started) and, for what was there before them, from /proc/PID/maps.  Files are
- * opened when the first sample meets them, through /proc/PID/root, so that the
- * one that runs is meant: of another mount namespace, or deleted since.
+ * started) and, for older state, from /proc/PID/maps.  Files are opened when
+ * the first sample meets them, through /proc/PID/root, so that the one that
+ * runs is meant: of another mount namespace, or deleted since.
  */
 #ifndef HP_SAMPLER_SAMPLE_SPACE_H
 #define HP_SAMPLER_SAMPLE_SPACE_H
@@ -20,7 +20,7 @@
 #define HP_SPACE_BUCKETS 1024
 #define HP_CODE_LOADS 16
 
-/* A file with code, the vdso, or what has none. */
+/* A file with code, the vdso, or code without a file. */
 struct hp_code {
 	struct hp_code *next;	/* of its bucket */
 	char *path;
@@ -50,7 +50,7 @@ struct hp_space {
 	bool is_whole;	/* all mappings are known: from /proc or from records */
 	bool is_ended;
 	bool is_shut;	/* only a record says that there is such a process: nothing of it is read */
-	uint64_t mapped;	/* changes with the mappings, and is never again what it was */
+	uint64_t mapped;	/* changes with the mappings, and never repeats */
 	uint64_t read_ns;	/* when /proc was read last */
 	uint64_t image;	/* hp_process.start_ticks, if it takes samples itself; else 0 */
 	struct hp_map_entry *maps;	/* by address */
@@ -75,7 +75,7 @@ struct hp_space *hp_space_of(struct hp_spaces *spaces, uint32_t pid);
 /* NULL = the process was never met. */
 struct hp_space *hp_space_known(const struct hp_spaces *spaces, uint32_t pid);
 
-/* What the kernel's records say. */
+/* Updates from the kernel's records. */
 void hp_space_fork(struct hp_spaces *spaces, uint32_t pid, uint32_t parent);
 void hp_space_exec(struct hp_spaces *spaces, uint32_t pid);
 void hp_space_end(struct hp_spaces *spaces, uint32_t pid);
@@ -83,13 +83,13 @@ void hp_space_map(struct hp_spaces *spaces, uint32_t pid, const struct hp_map_en
 		  const char *path, uint64_t device, uint64_t inode);
 
 /*
- * What lies at an address; looks into /proc/PID/maps if that is not known.
- * NULL = nothing.
+ * The mapping at an address; reads /proc/PID/maps if it is unknown. NULL =
+ * nothing.
  */
 const struct hp_map_entry *hp_space_find(struct hp_spaces *spaces, struct hp_space *space,
 					 uint64_t address);
 
-/* The same of what is known already: nothing is read. */
+/* The same from known mappings only: nothing is read. */
 const struct hp_map_entry *hp_space_entry(const struct hp_space *space, uint64_t address);
 
 /* The place of an address, with `entry` as found. */

@@ -6,9 +6,9 @@
  * the words of the stack that decided how its caller was found.  A walk that
  * comes to a frame with the same pc and stack pointer, and to one whose words
  * and those of all frames further out still hold the same, would continue as
- * before: what is known of its path is taken over.  The
- * frame pointer must be the same only where something on the way out hangs on
- * it: code without frame pointers keeps anything in that register.
+ * before: the known rest of its path is taken over.  The
+ * frame pointer must be the same only where a later step uses it: code without
+ * frame pointers keeps anything in that register.
  *
  * Frames are kept from the outermost in, so what two walks share is a start of
  * the list, and the new frames follow it.
@@ -22,7 +22,7 @@
 #include "sampler/sample/tree.h"
 
 #define HP_TRAIL_MAX 256	/* frames; a deeper stack is not kept */
-#define HP_TRAIL_WORDS 3	/* of a frame; one that needs more is not kept, nor what is above it */
+#define HP_TRAIL_WORDS 3	/* of a frame; a frame that needs more isn't kept, nor are its callers */
 
 /* A word of the stack that decided a step. */
 struct hp_trail_word {
@@ -85,7 +85,7 @@ static inline void hp_trail_note(struct hp_trail_frame *frame, uint64_t address,
 void hp_trail_extend(struct hp_trail *trail, uint32_t kept, const struct hp_trail_frame *fresh,
 		     uint32_t count);
 
-/* The trails of threads: one for each of some, by tid; who has the same place takes it. */
+/* The trails of threads: one for each of some, by tid; an equal key replaces it. */
 struct hp_trails {
 	struct hp_trail **list;
 };
@@ -106,7 +106,7 @@ static inline const struct hp_trail *hp_trails_known(const struct hp_trails *tra
 
 /*
  * The thread's, with nothing in it if it is another thread's or is of other
- * mappings; NULL = there is no memory.
+ * mappings; NULL = out of memory.
  */
 struct hp_trail *hp_trails_of(struct hp_trails *trails, uint32_t pid, uint32_t tid,
 			      uint64_t mapped);

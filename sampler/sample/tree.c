@@ -162,7 +162,7 @@ static bool grow(struct hp_sample_tree *tree)
 	return true;
 }
 
-/* 0 = there is no room. */
+/* 0 = no room. */
 static uint32_t child_of(struct hp_sample_tree *tree, uint32_t parent, uint64_t hash,
 			 struct hp_place place, uint32_t most)
 {

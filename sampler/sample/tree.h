@@ -2,11 +2,10 @@
 /*
  * tree.h - stacks in the segment: each place once below each path to it.
  *
- * The nodes are hp_stack_node, for readers; what finds them again by a hash of
- * the path from outside is private to the sampler.  Memory is bounded: when there is
- * no room for another node, what belongs there is charged to a node of its
- * innermost place directly below the root, and where that does not fit either
- * to the root.
+ * The nodes are hp_stack_node, for readers; what finds them again by a hash of the
+ * path from outside is private to the sampler.  Memory is bounded: without room for
+ * another node, its time is charged to a node of its innermost place directly below
+ * the root, and without room for that one to the root.
  */
 #ifndef HP_SAMPLER_SAMPLE_TREE_H
 #define HP_SAMPLER_SAMPLE_TREE_H
@@ -19,7 +18,7 @@
 
 #define HP_STACK_MAX 1024	/* places of a stack; of a longer one the innermost */
 
-/* A path from outside up to some place: what is below the root begins with none, { 0, 0 }. */
+/* A path from outside up to some place: the root's children begin empty, { 0, 0 }. */
 struct hp_tree_path {
 	uint64_t hash;
 	uint32_t node;
@@ -51,7 +50,7 @@ struct hp_sample_tree {
 	uint32_t slot_count;	/* a power of two */
 };
 
-/* Returns false if there is no room for even the root. */
+/* Returns false without room for even the root. */
 bool hp_sample_tree_init(struct hp_sample_tree *tree, const struct hp_segment *segment,
 			 struct hp_sampling *record);
 void hp_sample_tree_release(struct hp_sample_tree *tree);
@@ -66,7 +65,7 @@ uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, struct hp_tree_path f
 			      struct hp_tree_path *paths, bool *is_folded);
 struct hp_stack_node *hp_sample_tree_node(const struct hp_sample_tree *tree, uint32_t number);
 
-/* The node's counters have changed: readers are told. */
+/* The node's counters have changed: readers learn of it. */
 void hp_sample_tree_changed(const struct hp_sample_tree *tree, uint32_t number);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unseen.h - waits of which the kernel's records do not tell: their stacks were
+ * unseen.h - waits that the kernel's records don't show: their stacks were
  * limited, or the records of their begin were lost.
  *
- * A wait that continues is found, for some time after such a moment, by looks
- * at the threads themselves.  What ended before is not.
+ * A wait in progress is found, for some time after such a moment, by scans of
+ * the threads themselves.  What ended before is not.
  */
 #ifndef HP_SAMPLER_SAMPLE_UNSEEN_H
 #define HP_SAMPLER_SAMPLE_UNSEEN_H
@@ -12,7 +12,7 @@
 #include "sampler/sample/sample.h"
 
 struct hp_unseen {
-	uint64_t until_ns; /* looks continue until then; 0 = there are none */
+	uint64_t until_ns; /* scans continue until then; 0 = none */
 	uint64_t look_ns; /* the next one */
 	uint64_t meet_ns; /* not before: threads are met again */
 	uint64_t lost; /* records, when they were met last */

@@ -46,7 +46,7 @@ static bool load_word(void *context, uintptr_t address, uintptr_t *word)
 	return load(context, address, word);
 }
 
-/* The step hangs on the frame pointer. */
+/* The step depends on the frame pointer. */
 static void note_fp_use(struct hp_sample_walker *walker)
 {
 	if (walker->noting)
@@ -202,7 +202,7 @@ void hp_sample_walk(struct hp_sample_walker *walker, uint64_t pc, uint64_t sp, u
 		struct hp_place place = entry ? hp_space_place(entry, address)
 					      : (struct hp_place){ .address = address };
 
-		/* What a wrong step leads to is no code. */
+		/* A wrong step doesn't lead to code. */
 		if (!entry && walker->count && s.pc != pc)
 			return;
 		place_add(walker, place, &s);

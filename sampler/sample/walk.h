@@ -2,9 +2,9 @@
 /*
  * walk.h - the callers of a sample, from its registers and a copy of its stack.
  *
- * By the same rows of call frame information as in the target (unwind/cfi.h),
- * read from the files; they are kept by the address that the code has with us.  Code without information is left by its frame
- * pointer, if that looks like one.
+ * By the same rows of call frame information as in the target (unwind/cfi.h), read from the files;
+ * they are kept by the address that the code has with us.  Code without information is left by its
+ * frame pointer, if that is plausible.
  */
 #ifndef HP_SAMPLER_SAMPLE_WALK_H
 #define HP_SAMPLER_SAMPLE_WALK_H
@@ -33,10 +33,10 @@ struct hp_sample_walker {
 	/* The frames of the places, for the trail. */
 	struct hp_trail_frame *fresh;	/* HP_TRAIL_MAX */
 	uint32_t fresh_count;	/* more than that = too many */
-	struct hp_trail_frame *noting;	/* who gets the words that are read; NULL = no one */
+	struct hp_trail_frame *noting;	/* receives the words that are read; NULL = no one */
 };
 
-/* Returns false if there is no memory. */
+/* Returns false if memory runs out. */
 bool hp_sample_walker_init(struct hp_sample_walker *walker, struct hp_spaces *spaces);
 void hp_sample_walker_release(struct hp_sample_walker *walker);
 

@@ -4,12 +4,12 @@
  *
  *   hotpath-samply --detach PID FOLDER    starts a worker and returns
  *   hotpath-samply --worker PID FOLDER    runs samply until it is to stop
- *   hotpath-samply --finish FOLDER AT     stops it; what it found goes into the
+ *   hotpath-samply --finish FOLDER AT     stops it; its results go into the
  *                                         segment (descriptor 3), to the sampling
  *                                         record at the offset AT
  *
- * The worker is of its own session: a terminal's Ctrl-C is for the program, and
- * so are the stops with which samply holds it while it attaches.
+ * The worker is in a separate session: a terminal's Ctrl-C is for the program,
+ * and so are the stops with which samply holds it while it attaches.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -120,7 +120,7 @@ static struct column column_of(const cJSON *table, const char *name)
 	return column;
 }
 
-/* A number of JSON may be beyond all that is counted; below 0 it says nothing. */
+/* A number of JSON may be beyond all that is counted; below 0 it is meaningless. */
 static uint64_t whole(double number)
 {
 	if (number <= 0)
@@ -135,7 +135,7 @@ static double value(const struct column *column, double row)
 
 /* ---- libraries ---- */
 
-/* Whole bytes: a digit that is alone at the end is none. */
+/* Whole bytes: a single digit at the end doesn't count. */
 static size_t hex_read(const char *text, uint8_t *bytes, size_t most)
 {
 	size_t count = 0, digits = text ? strspn(text, "0123456789abcdefABCDEF") : 0;
@@ -202,7 +202,7 @@ static void libs_read(struct reader *r, const cJSON *root)
 
 /* ---- samples ---- */
 
-/* Where nothing is known of the file, its name is all that may be said. */
+/* Where nothing is known about the file, only its name can be shown. */
 static struct hp_place place_of(const struct reader *r, const struct tables *t, double frame)
 {
 	double resource = value(&t->resource, value(&t->func, frame));

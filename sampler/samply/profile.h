@@ -12,7 +12,7 @@
 #include "segment/layout/sample.h"
 #include "segment/segment.h"
 
-/* False = `error` says why there are no samples of it. */
+/* False = `error` explains why it has no samples. */
 bool hp_samply_read(const struct hp_segment *segment, struct hp_sampling *record, const char *path,
 		    char error[HP_SAMPLY_TEXT]);
 

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLL_MS 100	/* between two looks for the files */
+#define POLL_MS 100	/* between two checks for the files */
 #define END_POLL_MS 50	/* and for the end of samply */
 #define END_MS 5000	/* from SIGINT to SIGKILL */
 #define STOP_MS 15000	/* until no one waits for the worker any more */
@@ -204,7 +204,7 @@ static bool wait_for_stop(pid_t samply, const char *folder, int *status)
 	return false;
 }
 
-/* False = it had to be killed, and `text` says so. */
+/* False = it had to be killed, and `text` reports that. */
 static bool samply_end(pid_t samply, int *status, char text[HP_SAMPLY_TEXT])
 {
 	if (has_ended(samply, status))

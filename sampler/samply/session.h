@@ -9,7 +9,7 @@
  *
  *   hp.json.gz       samply's profile, when it has ended
  *   samply.log       what samply said
- *   stop-profiling   made by who wants the profile: samply is to end
+ *   stop-profiling   made by the process that wants the profile: samply is to end
  *   done             made by the worker: there will be no more.  Empty = the
  *                    profile is there, else why none exists
  *

@@ -3,8 +3,8 @@
  * cpu_timer.h - samples that the profiled processes took of themselves, by timers
  * (preload/wait/cpu_timer.h): read from their rings, put into the tree of stacks.
  *
- * The sampler looks for them where the kernel's counters are refused, and where
- * HOTPATH_CPU=timer asks for nothing else.
+ * The sampler checks for them where the kernel's counters are refused, and
+ * where HOTPATH_CPU=timer requests nothing else.
  */
 #ifndef HP_SAMPLER_SESSION_CPU_TIMER_H
 #define HP_SAMPLER_SESSION_CPU_TIMER_H
@@ -25,7 +25,7 @@ void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf);
 /* Reads what there is. */
 void hp_ticks_read(struct hp_ticks *ticks);
 
-/* The same; the report follows, so if there is nothing it is said why. */
+/* The same; the report follows, so an empty result is explained. */
 void hp_ticks_finish(struct hp_ticks *ticks);
 
 #endif

@@ -3,8 +3,8 @@
  * deadline.h - HOTPATH_SHUTDOWN_MS: a program that runs for so long is ended.
  *
  * All processes of the session that have the library get SIGTERM, as at the end
- * of a service; what is still there two seconds later gets SIGKILL.  The report
- * is made when the root has ended, as always.
+ * of a service; processes still there two seconds later get SIGKILL.  The
+ * report is made when the root has ended, as always.
  */
 #ifndef HP_SAMPLER_SESSION_DEADLINE_H
 #define HP_SAMPLER_SESSION_DEADLINE_H
@@ -22,7 +22,10 @@ struct hp_deadline {
 /* `window_ms` after the session's start; 0 = never. */
 void hp_deadline_init(struct hp_deadline *deadline, uint64_t start_ns, uint64_t window_ms);
 
-/* Does what is due.  `is_root_there`: else the program is over, and what it left may stay. */
+/*
+ * Does the work that is due.  `is_root_there`: else the program is over, and its
+ * leftovers may stay.
+ */
 void hp_deadline_do(struct hp_deadline *deadline, struct hp_members *members, bool is_root_there);
 
 #endif

@@ -27,15 +27,15 @@ static bool is_our_user(const struct ucred *peer)
 }
 
 /*
- * The segment of who knocks, by what it may do now; NULL = it gets none.  Of other users only
- * those are let in that the session has started.
+ * The segment for the process at the door, by its present rights; NULL = it gets none.  Of
+ * other users only those are let in that the session has started.
  */
 static const struct hp_segment *segment_of(const struct ucred *peer, struct hp_members *members)
 {
 	uint32_t pid = (uint32_t)peer->pid;
 	struct hp_level level;
 
-	/* Of a pid namespace that we cannot see, or there is no /proc: then root trusts no one. */
+	/* In a pid namespace that we cannot see, or without /proc: then root trusts no one. */
 	if (!members->has_level || !pid)
 		return is_our_user(peer) && (!pid || geteuid()) ? members->segment : NULL;
 	/* Another user: it was another process that had this pid when it connected. */
@@ -46,7 +46,7 @@ static const struct hp_segment *segment_of(const struct ucred *peer, struct hp_m
 	return hp_members_segment(members, &level);
 }
 
-/* A reader says so by its own address: it gets a descriptor that it cannot write to. */
+/* A reader identifies itself by its own address: it gets a descriptor that it cannot write to. */
 static bool is_reader(const struct sockaddr_un *address, socklen_t size)
 {
 	static const char name[] = HP_READER_NAME;
@@ -113,7 +113,7 @@ void hp_door_init(struct hp_door *door, int epoll, uint64_t data)
 	watch(door, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-/* The next one who waits; -1 with errno EAGAIN = no one does. */
+/* The next process in the queue; -1 with errno EAGAIN = no one does. */
 static int next(struct hp_door *door, struct sockaddr_un *address, socklen_t *length)
 {
 	for (int tries = 0; tries < TRIES_MAX; tries++) {

@@ -2,7 +2,7 @@
 /*
  * door.h - the session's socket: who knocks gets the descriptor of a segment.
  *
- * Whoever writes gets that of its own trust level: of the user of this session all, of other users
+ * A writer gets the one of its own trust level: of the user of this session all, of other users
  * whom members have started, and no one who may do more than we may.  Root and our user may read.
  * One message of one byte with the descriptor (readers get one for each segment), then it is
  * closed.
@@ -20,7 +20,7 @@
 
 struct hp_door {
 	int socket;	/* listening and non-blocking */
-	int spares[HP_DOOR_SPARES];	/* descriptors to give up where there are no others; -1 = none */
+	int spares[HP_DOOR_SPARES];	/* descriptors to sacrifice when others run out; -1 = none */
 	int epoll;
 	uint64_t data;	/* of its event */
 	uint64_t due_ns;	/* when the next one is tried; 0 = it is listened to */
@@ -28,7 +28,7 @@ struct hp_door {
 
 void hp_door_init(struct hp_door *door, int epoll, uint64_t data);
 
-/* Answers everybody who waits. */
+/* Answers everybody in the queue. */
 void hp_door_answer(struct hp_door *door, struct hp_members *members);
 
 /* Listens again when it is time. */

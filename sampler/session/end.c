@@ -182,7 +182,7 @@ void hp_end_finish(struct hp_end *end)
 	siginfo_t info;
 	int status = 0;
 
-	/* It keeps its number until it is no longer the one that is killed with us. */
+	/* It keeps its number until it isn't the one to be killed with us any more. */
 	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
 	end->report = 0;
@@ -221,7 +221,7 @@ static bool map_over(const struct hp_segment *segment, int protection, int shari
 		    0) != MAP_FAILED;
 }
 
-/* What others have done to it may keep us out: then we write where no one reads. */
+/* Changes that others made to it may keep us out: then we write where no one reads. */
 static void map_nothing(const struct hp_segment *segment)
 {
 	if (mmap(segment->header, segment->size, PROT_READ | PROT_WRITE,
@@ -232,7 +232,7 @@ static void map_nothing(const struct hp_segment *segment)
 /*
  * The kernel refuses to seal a memfd against writing while it is mapped for it.  Our own mapping
  * has to go for that, and comes back if it is.  Where it does not go, it is we whom we would see,
- * forever: then the members decide alone.  When it is sealed, what we still write is ours alone.
+ * forever: then the members decide alone.  When it is sealed, later writes are private.
  */
 static bool is_alone(const struct hp_segment *segment)
 {

@@ -3,8 +3,9 @@
  * end.h - the root's end: its status, and the report stage.
  *
  * `hotpath report --fd 3` is a child of the sampler, so a fault in it costs no
- * data: the segment is still here, and the user is told.  hp_header.report_word
- * goes NONE -> STARTED -> DONE or FAILED; root and runner wait on it.
+ * data: the segment is still here, and the user learns of it.
+ * hp_header.report_word goes NONE -> STARTED -> DONE or FAILED; root and runner
+ * wait on it.
  */
 #ifndef HP_SAMPLER_SESSION_END_H
 #define HP_SAMPLER_SESSION_END_H
@@ -31,9 +32,9 @@ struct hp_end {
 void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead);
 
 /*
- * Tells who waits that the last look at the root is taken, and starts the
- * report.  Returns false if none exists (format `none`, or it cannot start);
- * then everything is told already.
+ * Tells the waiting process that the root was scanned for the last time, and
+ * starts the report.  Returns false if none exists (format `none`, or it cannot
+ * start); then everything is already reported.
  */
 bool hp_end_start(struct hp_end *end, bool is_wanted);
 
@@ -49,7 +50,10 @@ void hp_end_finish(struct hp_end *end);
 /* The report again, into its file, when processes outlived the root.  Waits for it. */
 void hp_end_again(struct hp_end *end);
 
-/* Until a word of the segment is no longer `value`, but for so long at most, also where a futex is refused. */
+/*
+ * Until a word of the segment differs from `value`, but for a limited time, also where
+ * futexes are refused.
+ */
 void hp_end_wait(void *word, uint32_t value, long ns);
 
 /* The folder of our own executable, beside which our others lie. */

@@ -59,7 +59,10 @@ bool hp_level_rules(const struct hp_level *above, const struct hp_level *below)
 
 	if (a->capabilities & HP_RIGHT_PTRACE)
 		return true;
-	/* Who makes a user namespace has all capabilities in it, and whoever has the same ids has made it. */
+	/*
+	 * The creator of a user namespace has all capabilities in it, and a process with the
+	 * same ids counts as its creator.
+	 */
 	if (!hp_rights_have_same_namespace(a, b))
 		return above->user == below->user;
 	if (b->capabilities & ~a->capabilities)

@@ -19,13 +19,13 @@ struct hp_level {
 
 /*
  * Of a live process, and its parent's pid (NULL = not requested).  False = it is gone,
- * or there is no /proc.
+ * or /proc is missing.
  */
 bool hp_level_read(struct hp_level *level, uint32_t pid, uint32_t *parent);
 
 bool hp_level_is_same(const struct hp_level *a, const struct hp_level *b);
 
-/* May `above` do to `below` what it likes?  Also true of equal ones. */
+/* Can `above` control `below` completely?  Also true of equal ones. */
 bool hp_level_rules(const struct hp_level *above, const struct hp_level *below);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * look.c - see look.h.
  *
- * Gaps are random, from half of the mean to one and a half of it, so that no
- * program's own period fits them.  The mean is 1 ms at first and 4 ms from the first second of looks on: a
- * short run needs many looks, and a long one gets them anyway.  Where many threads make a
- * look dear, it is longer.
+ * Gaps are random, from half of the mean to one and a half of it, so that no program's own period
+ * fits them.  The mean is 1 ms at first and 4 ms after the first second of scans: a short run needs
+ * many scans, and a long one gets them anyway.  Where many threads make a scan expensive, it is
+ * longer.
  */
 #include "sampler/session/look.h"
 
@@ -26,13 +26,13 @@
 #define GAP_MIN_NS UINT64_C(1000000)
 #define GAP_USUAL_NS UINT64_C(4000000)
 #define GAP_PART 250	/* of the time looked so far */
-#define SHARE 200	/* looks take no more of the processor than 1/200 */
-#define QUIET_NS UINT64_C(100000000)	/* without anything to look for, until it stops */
+#define SHARE 200	/* scans take no more of the processor than 1/200 */
+#define QUIET_NS UINT64_C(100000000)	/* without work, until it stops */
 #define STEPS_MAX 100000	/* records, in one look: a damaged list must not hold us forever */
 #define TRIES 3	/* to see a hold and the time together */
 #define NEAR_TICKS 4096	/* which are together if so near */
 #define STACK_SIZE (64 << 10)
-#define SLICE_NS 100000	/* of the processor: who asks for little gets it soon (Linux 6.12) */
+#define SLICE_NS 100000	/* of the processor: a short slice is scheduled soon (Linux 6.12) */
 
 static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -180,7 +180,7 @@ void hp_look_end(struct hp_look *look)
 	each_waiter(look, end_waiter);
 }
 
-/* --- a thread that looks --- */
+/* --- a scanning thread --- */
 
 struct rhythm {
 	uint64_t looked_ns;	/* in all */
@@ -216,7 +216,7 @@ static void nap(struct hp_look *look, uint64_t mean_ns)
 	nanosleep(&time, NULL);
 }
 
-/* What processes are told of the gaps. */
+/* The gaps, published to processes. */
 static void publish(struct hp_looks *looks, struct rhythm *rhythm, uint64_t gap)
 {
 	rhythm->gaps += (double)gap;
@@ -239,7 +239,7 @@ static void turn_on(struct hp_look *look, struct hp_looks *looks)
 	atomic_store_explicit(&looks->is_on, 1, memory_order_release);
 }
 
-/* Whoever draws a hold after that asks again. */
+/* A thread that samples a hold after that wakes us again. */
 static void turn_off(struct hp_look *look, struct hp_looks *looks)
 {
 	atomic_store_explicit(&looks->asked, 0, memory_order_relaxed);

@@ -3,11 +3,11 @@
  * member.c - see member.h.
  *
  * Pids in the segment are those that each process sees itself.  A process of
- * another PID namespace is known by the socket: the kernel translates the pid
- * of a peer, and /proc/PID/status (NSpid) says the inner one.  A record whose
- * process cannot be found is taken for dead only while no such process ever
- * joined; else two writers might get one block.  And only if it looks so twice:
- * a process that takes over the record of another, which freed it at its end, is
+ * another PID namespace is known by the socket: the kernel translates the pid of
+ * a peer, and /proc/PID/status (NSpid) says the inner one.  A record whose
+ * process cannot be found is considered dead only while no such process ever
+ * joined; else two writers might get one block.  And only if two scans agree: a
+ * process that takes over the record of another, which freed it at its end, is
  * found for a moment under the old pid.
  */
 #include "sampler/session/member.h"
@@ -77,8 +77,8 @@ static bool has_no_image(uint32_t pid)
 }
 
 /*
- * False if there is no such process, or it is a zombie, which may stay where no one waits for
- * it.  What cannot be asked is taken for alive, and *start_time is 0.
+ * False if no such process exists, or it is a zombie, which may stay if its parent doesn't
+ * wait for it.  A process that cannot be queried counts as alive, and *start_time is 0.
  */
 static bool is_alive(uint32_t pid, uint64_t *start_time)
 {
@@ -196,7 +196,7 @@ struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid)
 
 /* ---- segments of lower levels ---- */
 
-/* Where the offsets of the next one begin and end; false = there are none left. */
+/* Where the offsets of the next one begin and end; false = none left. */
 static bool next_place(struct hp_members *members, uint64_t *begin, uint64_t *end)
 {
 	uint64_t first = members->segment->size;
@@ -259,7 +259,7 @@ struct hp_segment *hp_members_segment(struct hp_members *members, const struct h
 			return members->segments.at[i];
 		tainted++;
 	}
-	/* Who says that of its own could ask for all that there are. */
+	/* A process that claims to be one could request all of them. */
 	if (tainted > TAINTED_MAX || !hp_level_rules(&members->levels[0], level))
 		return NULL;
 	segment = level_new(members, level);
@@ -347,7 +347,7 @@ static void free_blocks(const struct hp_segment *segment, struct hp_process *rec
 			return;
 		if (!block->end_ticks)
 			block->end_ticks = now;
-		/* Release: who takes it finds what the dead thread and we stored. */
+		/* Release: the next owner finds the stores of the dead thread and ours. */
 		atomic_store_explicit(&block->state, HP_FREE, memory_order_release);
 	}
 }
@@ -361,7 +361,7 @@ static void free_heaps(const struct hp_segment *segment, struct hp_process *reco
 		heap = hp_segment_at(segment, offset, sizeof(*heap));
 		if (!heap)
 			return;
-		/* Release: who takes it finds what the dead thread stored. */
+		/* Release: the next owner finds the dead thread's stores. */
 		atomic_store_explicit(&heap->state, HP_FREE, memory_order_release);
 	}
 }
@@ -546,7 +546,7 @@ static void judge(struct hp_members *members, struct hp_member *member)
 
 void hp_members_judge(struct hp_members *members)
 {
-	/* Whoever has the least rights starts no one with more. */
+	/* The process with the least rights starts none with more. */
 	if (!members->has_level || hp_rights_are_least(&members->levels[0].rights))
 		return;
 	members->checks = 0;

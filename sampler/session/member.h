@@ -79,19 +79,22 @@ void hp_members_init(struct hp_members *members, struct hp_segment *segment, int
  */
 struct hp_segment *hp_members_segment(struct hp_members *members, const struct hp_level *level);
 
-/* Has the process the rights of level `i` now?  What cannot be asked is taken for it, where there is one level only. */
+/*
+ * Has the process the rights of level `i` now?  One that cannot be queried counts as
+ * such, if only one level exists.
+ */
 bool hp_members_is_of_level(const struct hp_members *members, uint32_t pid, uint32_t i);
 
 /* Was the process started by a member, or by one that a member started? */
 bool hp_members_descends(const struct hp_members *members, uint32_t pid);
 
 /*
- * Which members have fewer rights than before?  One that kept what it could write then has tainted
- * that: no one is given it any more, and whoever comes next with these rights gets another one.
+ * Which members have fewer rights than before?  A process that kept its write access has tainted
+ * that one: it is used no more, and the next process with these rights gets another one.
  */
 void hp_members_judge(struct hp_members *members);
 
-/* What the header of the session's own segment says to processes is passed on to the others, and back. */
+/* The settings in the header of the session's own segment are copied to the others, and back. */
 void hp_members_pass(struct hp_members *members);
 
 /*
@@ -104,11 +107,11 @@ struct hp_member *hp_members_find(const struct hp_members *members, uint32_t pid
 /* May the process that the segment names be looked at: is it a member, or could it be one? */
 bool hp_members_admit(struct hp_members *members, uint32_t pid);
 
-/* Looks through the segment's list for processes that are new, or gone unseen. */
+/* Searches the segment's list for processes that are new, or ended unseen. */
 void hp_members_scan(struct hp_members *members);
 
 /*
- * The process is dead: forgets it.  What it left is marked by the scans that
+ * The process is dead: forgets it.  Its leftovers are marked by the scans that
  * follow, unless it marked itself.
  */
 void hp_members_remove(struct hp_members *members, uint32_t pid);
@@ -120,13 +123,13 @@ bool hp_members_outlived(const struct hp_members *members, uint64_t ticks);
 void hp_members_poll(struct hp_members *members, bool asks_all,
 		     void (*ended)(void *context, uint32_t pid), void *context);
 
-/* True if there is no process with this pid, not even a zombie. */
+/* True if no process has this pid, not even a zombie. */
 bool hp_member_is_gone(uint32_t pid);
 
 /* Inode of our PID namespace, 0 = not known. */
 uint32_t hp_member_namespace(void);
 
-/* Field 22 of /proc/PID/stat, 0 if there is no such process. */
+/* Field 22 of /proc/PID/stat, 0 without such a process. */
 uint64_t hp_member_start_time(uint32_t pid);
 
 #endif

@@ -21,7 +21,7 @@
 #define RING_MIN (UINT64_C(256) << 10)
 #define RING_MAX (UINT64_C(8) << 20)
 #define RINGS_ROOMY (UINT64_C(2) << 20)	/* each: holds the largest stacks of some 30 ms */
-#define RING_SHARE 2	/* of what comes in a second with stacks, at the rate that lasts */
+#define RING_SHARE 2	/* of a second's samples with stacks, at the lasting rate */
 #define FIRST_NS UINT64_C(1000000000)	/* of CPU time, which has the first rate */
 #define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
 #define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
@@ -31,7 +31,7 @@
 #define CUT_MAX 100	/* one in so many may be */
 #define RECORD_SIZE 512	/* the rest of it, about */
 #define RINGS_MAX (UINT64_C(64) << 20)	/* of all CPUs together */
-#define TRIM_MIN 32	/* descriptors of events that are kept before it is asked who needs them */
+#define TRIM_MIN 32	/* descriptors of events that are kept before their users are checked */
 #define LATE_NS UINT64_C(500000)	/* a record may be written this long after its time */
 #define WINDOW_NS UINT64_C(250000000)
 #define CROWD 1000	/* threads alive */
@@ -170,7 +170,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 
 /* ---- reading ---- */
 
-/* Whoever comes and goes all day leaves no descriptors. */
+/* Threads that come and go all day leave no descriptors. */
 static void trim(struct hp_perf *perf)
 {
 	if (perf->fds.count + perf->wait_fds.count < perf->trim_at)
@@ -291,7 +291,7 @@ static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
 }
 
 /*
- * Samples of CPUs, and the threads' events tell of switches, mappings and tasks only.  Which
+ * Samples of CPUs, and the threads' events report switches, mappings and tasks only.  Which
  * sample is of the session is known by the forks in it, so all processes must be.
  */
 static bool whole_look(struct hp_perf *perf)
@@ -336,7 +336,7 @@ void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 	hp_perf_open_again(perf);
 }
 
-/* Where waits were that have no stack of the kernel's: the threads say, each of its own. */
+/* Where waits were that have no stack of the kernel's: the threads' own events report it. */
 static void notes_ask(struct hp_perf *perf, bool asks)
 {
 	if (asks == perf->are_notes_asked)
@@ -360,8 +360,8 @@ static bool is_losing(struct hp_perf *perf, bool is_over)
 
 /*
  * A stack at each switch is dear for a thread that switches all the time: some 4 us.  So
- * there are so many in a window, and then none until the next one begins but
- * what the threads note.  The rest is time without a place.
+ * a window has a limited number, and then none until the next one begins, except the
+ * threads' own notes.  The rest is time without a place.
  */
 static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
 {

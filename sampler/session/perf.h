@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf.h - samples of what the session's threads do with the CPU, by perf_event.
+ * perf.h - samples of the session's CPU use, by perf_event.
  *
  * Counters of the kernel are opened on the root process as soon as it is known,
  * for each CPU, and inherited by all that it starts: threads and processes are
@@ -35,7 +35,7 @@ struct hp_perf {
 	bool has_samples;	/* wanted: of the CPU */
 	bool has_waits;	/* wanted: time that threads wait */
 	bool is_open;
-	uint32_t source;	/* what the record says of the events, where no member can write it */
+	uint32_t source;	/* the record's settings of the events, out of the members' reach */
 	uint32_t frequency;
 	bool has_kernel;
 	uint64_t window_ns;	/* since when stacks of waits are counted */
@@ -59,10 +59,10 @@ struct hp_perf {
 	uint64_t looked_samples;	/* when the size of stacks was looked at last */
 	uint64_t looked_cut;
 	struct hp_perf_fds fds;	/* of the events */
-	uint32_t trim_at;	/* so many descriptors of events: who has ended is looked for */
+	uint32_t trim_at;	/* so many descriptors of events: ended threads are searched for */
 };
 
-/* What the sections that are reported need. */
+/* The needs of the reported sections. */
 struct hp_perf_wish {
 	bool samples;
 	bool waits;

@@ -19,7 +19,7 @@
 #include "segment/clock.h"
 #include "segment/newer.h"
 
-#define ROUNDS_MAX 8 /* looks for threads that came meanwhile */
+#define ROUNDS_MAX 8 /* searches for threads that came meanwhile */
 /*
  * Threads of a process that get events of their own; others have those of who made them, or none.  When a
  * thread ends the kernel goes through all events of a ring (ring_buffer_wakeup), once for each of the thread's.
@@ -46,7 +46,7 @@ struct choice {
 static const struct choice choices[] = {
 	{ HP_SAMPLING_CYCLES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
 	{ HP_SAMPLING_CLOCK, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
-	/* Counts nothing and interrupts no one: it tells of switches, mappings and tasks. */
+	/* Counts nothing and interrupts no one: it reports switches, mappings and tasks. */
 	{ HP_SAMPLING_NONE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY },
 };
 
@@ -87,7 +87,7 @@ static void attr_make(struct hp_perf *perf, const struct choice *choice, bool ha
 	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 1;
 }
 
-/* True if the attributes can never be opened on this machine, whoever asks. */
+/* True if the attributes can't be opened on this machine by anybody. */
 static bool is_missing(int error)
 {
 	return error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV || error == -EINVAL;
@@ -154,7 +154,10 @@ static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	hp_samples_note_wait_id(&perf->samples, id);
 }
 
-/* What the samples of `leader` count besides.  One that cannot be opened: they say so themselves. */
+/*
+ * Additional counts of `leader`'s samples.  One that cannot be opened: they report it
+ * themselves.
+ */
 static void counts_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu, int leader)
 {
 	for (int i = 1; perf->has_counts && i < HP_COUNTS; i++) {
@@ -255,8 +258,8 @@ static void born_read(struct hp_perf *perf)
 }
 
 /*
- * Who began with events gets no second ones: its time would be sampled twice.  Nor does anybody
- * of whom that is not known, since records were lost.
+ * Who began with events gets no second ones: its time would be sampled twice.  Nor does a
+ * process with unknown parents, since records were lost.
  */
 static bool wants_own(const struct hp_perf *perf, const struct attachment *a, uint32_t tid)
 {
@@ -282,7 +285,7 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 	return a->count;
 }
 
-/* Who waits already: no record tells that, and of the place none will. */
+/* Threads that wait already: no record tells that, and of the place none will. */
 static void meet_waits(struct hp_perf *perf, uint32_t pid, const struct attachment *a)
 {
 	uint64_t now_ns = hp_clock_raw_ns();
@@ -308,7 +311,10 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 		if (!round_open(perf, pid, &a))
 			break;
 	perf->samples.born = NULL;
-	/* Known from now on, though no record may ever tell of it: hp_perf_open_again goes by that. */
+	/*
+	 * Known from now on, though a record may never mention it: hp_perf_open_again goes by
+	 * that.
+	 */
 	if (perf->is_open && a.listed.count)
 		hp_space_of(&perf->samples.spaces, pid);
 	if (perf->is_open)
@@ -322,9 +328,9 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 }
 
 /*
- * What a thread had forked before it got its events inherited none.  What it
- * forks now does, and a record in the rings tells of it: so the rings are read
- * between the list and the look at what is known.
+ * What a thread had forked before it got its events inherited none.  From now
+ * on its forks do, and a record in the rings shows them: so the rings are read
+ * between the list and the check against known threads.
  */
 static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
 {

@@ -20,13 +20,13 @@ bool hp_perf_is_forbidden(int error);
  */
 int hp_perf_open_process(struct hp_perf *perf, uint32_t pid);
 
-/* What the process had forked before it got its events, and what that has. */
+/* Processes that it had forked before it got its events, and their forks. */
 void hp_perf_open_children(struct hp_perf *perf, uint32_t pid);
 
 /* Every process that has events gets new ones, with what `attr` says now. */
 void hp_perf_open_again(struct hp_perf *perf);
 
-/* The same with events that tell of switches, mappings and tasks, and take no samples. */
+/* The same with events that report switches, mappings and tasks, and take no samples. */
 void hp_perf_open_unsampled(struct hp_perf *perf);
 
 #endif

@@ -144,8 +144,8 @@ static bool is_to_wait(const struct hp_server *server, int kind, uint16_t wanted
 }
 
 /*
- * Listens at the port, or at a free one if somebody else has it.  That is told
- * only to who named the port: it is in `hotpath list` anyway.
+ * Listens at the port, or at a free one if somebody else has it.  That is
+ * reported only to users who named the port: it is in `hotpath list` anyway.
  */
 static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 {
@@ -257,7 +257,7 @@ static int spawn(struct hp_server *server, const char *path, int segment)
 	posix_spawn_file_actions_addclose(&actions, HP_SAMPLER_SEGMENT_FD);
 	pass(&actions, segment, numbers[0]);
 	snprintf(numbers[1], NUMBER_MAX, "%d", (int)getpid());
-	/* Its messages are no one's business, and it must not keep the root's stderr open. */
+	/* Its messages don't concern the user, and it must not keep the root's stderr open. */
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++) {
 		if (server->sockets[kind] < 0)
@@ -296,7 +296,7 @@ static int start(struct hp_server *server)
 
 /*
  * No server was available.  Who connects waits for the next try; after the last
- * one he is told by a refusal, and the program's user by a line: it comes only
+ * one, the client sees a refusal, and the program's user a line: it comes only
  * where somebody asked.
  */
 static void failed(struct hp_server *server, const char *why)
@@ -351,7 +351,7 @@ void hp_server_ended(struct hp_server *server)
 	if (!server->pid)
 		return;
 	status = reap(server);
-	/* Whoever killed it may do so: that is no fault of it. */
+	/* Whoever killed it may do so: that isn't its fault. */
 	if ((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
 	    hp_clock_raw_ns() - server->started_ns >= SOON_NS) {
 		server->failures = 0;

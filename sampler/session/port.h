@@ -4,8 +4,8 @@
  *
  * The sampler listens and serves nothing.  When somebody connects it starts
  * `hotpath-live serve` with the segment and the listening sockets, and listens
- * again when that has ended.  So a run that no one looks at pays for two sockets,
- * and a fault in the server costs no sample.
+ * again when that has ended.  So a run without viewers pays for two sockets, and
+ * a fault in the server costs no sample.
  *
  * A port that a process of the session wants for itself is given to it; see
  * struct hp_ports.  The server moves to a free one.

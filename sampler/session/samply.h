@@ -25,7 +25,7 @@ struct hp_samply {
 void hp_samply_start(struct hp_samply *samply, const struct hp_segment *segment,
 		     struct hp_sampling *record, uint32_t pid);
 
-/* Stops it and has what it found put into the record: takes up to some seconds. */
+/* Stops it and has its results put into the record: takes up to some seconds. */
 void hp_samply_finish(struct hp_samply *samply);
 
 #endif

@@ -71,8 +71,8 @@ int64_t hp_sizes_live(const struct hp_segment *segment)
 }
 
 /*
- * A reader that looks meanwhile finds fewer points, or some in two places: it takes
- * only those that are later than the one before.
+ * A concurrent reader finds fewer points, or some in two places: it takes only
+ * those that are later than the one before.
  */
 static void halve(struct hp_sizes *sizes, bool has_live)
 {

@@ -14,7 +14,7 @@
 #include "segment/segment.h"
 #include "segment/layout/watch.h"
 
-/* What is in use, and how much there is, is ours alone: members may write the line. */
+/* The size and the room are private: members may write the line. */
 struct hp_sizes {
 	struct hp_size_line *line;	/* NULL = no room in the segment */
 	uint64_t *live;	/* bytes, beside its points */
@@ -31,7 +31,7 @@ void hp_sizes_init(struct hp_sizes *sizes, const struct hp_segment *segment,
 /* Bytes of the blocks that live processes hold, as their heaps say; -1 = none records allocations. */
 int64_t hp_sizes_live(const struct hp_segment *segment);
 
-/* What a look has found; bytes are noted if there are any (`has_live`). */
+/* The result of a scan; bytes are noted if there are any (`has_live`). */
 void hp_sizes_add(struct hp_sizes *sizes, const struct hp_size_point *point, bool has_live,
 		  uint64_t live_bytes);
 

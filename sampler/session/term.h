@@ -14,7 +14,7 @@
  * Hearing it again, or when the time is over, it ends at once, and with it the
  * report that it waits for.  A root that is left behind makes its report itself.
  * The time is kept by alarm(2), which cannot fail, and whose signal ends us even
- * where no handler could be set: nothing here hangs on what the sampler does.
+ * where no handler could be set: the sampler's actions don't matter here.
  */
 #ifndef HP_SAMPLER_SESSION_TERM_H
 #define HP_SAMPLER_SESSION_TERM_H

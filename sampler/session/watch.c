@@ -2,9 +2,9 @@
 /*
  * watch.c - see watch.h.
  *
- * What a look costs is open, lookup and close, so descriptors stay open: one of
+ * A scan costs open, lookup and close, so descriptors stay open: one of
  * schedstat for each thread (CPU and run-queue wait in ns), one of stat for
- * those that ever ran between two looks, one of status for each process.  A
+ * those that ever ran between two scans, one of status for each process.  A
  * thread that did not run has neither a new state nor a new name, and a process
  * whose number of threads is the known one has no new ones: the folder of its
  * threads is read only when it differs.  A thousand idle threads: 1 ms.
@@ -26,23 +26,23 @@
 #define FIRST_ROWS 62	/* a first chunk of two pages */
 #define MORE_ROWS 255
 #define FIRST_THREADS 256
-#define SHARE 1250	/* a look takes at most 1/1250 of the time, 0.08 % */
+#define SHARE 1250	/* a scan takes at most 1/1250 of the time, 0.08 % */
 #define SHORTEST_NS 20000000	/* a percentage over less is noise */
 #define NEW_MANY 16
-#define BEFORE_NS 50000000	/* from a fork to the session of what it executes */
+#define BEFORE_NS 50000000	/* from a fork to the session of the executed program */
 #define INTERVAL_MAX_MS 60000
 #define RETIRED UINT32_C(0x80000000)	/* no tid has this bit */
 #define RETIRED_STEP UINT32_C(0x00400000)	/* the most tids that a kernel has */
 
 /*
- * Private to the sampler.  The row is what others see, and may write: it is a copy
- * of `own`, and never read.
+ * Private to the sampler.  The row is visible to others, and writable: it is a
+ * copy of `own`, and never read.
  */
 struct hp_watch_thread {
 	struct hp_watch_row *row;	/* NULL = empty slot */
 	struct hp_watch_row own;
 	uint64_t object;	/* executable of its process */
-	uint64_t asleep_ns[2];	/* the last two looks in a row that found it asleep; 0 = none */
+	uint64_t asleep_ns[2];	/* the last two consecutive scans that found it asleep; 0 = none */
 	uint64_t kernel_wait_ns;	/* as the kernel has it: see ready_since */
 	uint32_t tid;
 	uint64_t slices;	/* times that it came onto a CPU, by the kernel's count */
@@ -50,7 +50,7 @@ struct hp_watch_thread {
 	int stat_fd;	/* -1 = not open */
 };
 
-/* Half of what we may open, the rest is for pidfds and the socket. */
+/* Half of our descriptor limit, the rest is for pidfds and the socket. */
 static uint32_t fds_most(void)
 {
 	struct rlimit limit;
@@ -149,7 +149,7 @@ static struct hp_watch_thread *thread_other(struct hp_watcher *watcher)
 	other->own.state = 'x';
 	other->own.percent_max = UINT32_MAX;
 	other->own.is_member = 1;
-	other->own.folded = UINT32_MAX;	/* itself is no thread: the first one folded makes it 0 */
+	other->own.folded = UINT32_MAX;	/* itself is excluded: the first one folded makes it 0 */
 	*other->row = other->own;
 	row_publish(watcher, other->row);
 	watcher->other = other;
@@ -362,9 +362,9 @@ static void note_percent(struct hp_watch_row *row, const struct reading *reading
 /*
  * Runnable without a CPU since the look before, ns.  Linux 6.12 and later count a sleep, too, if
  * the scheduler moved the thread to another CPU while it went to sleep: of 600 sleeps of 100 ms on
- * a busy machine one was told as 88 ms of that.  It comes when the thread wakes up, so more than
- * has passed since it was last seen asleep cannot be.  A thread that did not run since is not
- * requested its state, and may have been woken: that is why it is the look but one.
+ * a busy machine one was reported as 88 ms.  It comes when the thread wakes up, so more than has
+ * passed since it was last seen asleep cannot be.  A thread that did not run since is not queried
+ * for its state, and may have been woken: that is why it is the look but one.
  */
 static uint64_t ready_since(struct hp_watch_thread *thread, const struct reading *reading)
 {
@@ -382,7 +382,7 @@ static uint64_t ready_since(struct hp_watch_thread *thread, const struct reading
 	return ready_ns < most_ns ? ready_ns : most_ns;
 }
 
-/* What it did since the look before goes into the sums of all. */
+/* Its changes since the previous scan go into the totals. */
 static void busy_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
 		      const struct reading *reading)
 {
@@ -463,8 +463,8 @@ static bool row_begin(struct hp_watcher *watcher, struct hp_member *member,
 }
 
 /*
- * While rows are folded what is in one is in another, too, or in none: readers take
- * all rows as they are before or after that (report/read/model.c).
+ * While rows are folded, a row's values are also in another one, or in none:
+ * readers take all rows as they are before or after that (report/read/model.c).
  */
 static void folding(struct hp_watcher *watcher, bool begins)
 {
@@ -611,7 +611,7 @@ static uint64_t look_at_process(struct hp_watcher *watcher, struct hp_member *me
 	return hp_proc_number(text, "\nVmRSS:");
 }
 
-/* ---- a look ---- */
+/* ---- a scan ---- */
 
 static uint64_t own_cpu_ns(void)
 {
@@ -675,7 +675,7 @@ uint32_t hp_watcher_look(struct hp_watcher *watcher)
 		for (struct hp_member *m = watcher->members->buckets[i]; m; m = m->next)
 			resident += look_at_process(watcher, m);
 	watcher->area->rss_kb = resident;
-	if (resident)	/* what has just ended has none */
+	if (resident)	/* a thread that has just ended has none */
 		note_size(watcher, resident);
 	watcher->area->looks++;
 	uint32_t wait_ms = next_ms(watcher, own_cpu_ns() - began_ns, watcher->count - before);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.h - what the threads of the session cost, seen from outside.
+ * watch.h - cost of the session's threads, measured from outside.
  *
  * Each look walks /proc/PID/task of every member and writes struct hp_watch and
- * its rows.  A look may cost 0.1 % of a core on average, so its own cost sets
+ * its rows.  A scan may cost 0.1 % of a core on average, so its own cost sets
  * the time to the next one: 250 ms with ten threads, seconds with thousands.
  *
  * Rows of ended threads stay, up to HP_WATCH_ENDED; then the oldest is summed
@@ -41,7 +41,7 @@ struct hp_watcher {
 	uint32_t interval_ms;	/* wished, the least */
 	bool has_schedstat;	/* the kernel has it */
 	uint64_t sampling;	/* offset of hp_sampling, for the area; 0 = none */
-	uint64_t busy_ns;	/* CPU time of all threads, by their looks, */
+	uint64_t busy_ns;	/* CPU time of all threads, by their scans, */
 	uint64_t switches;	/* and how often they came onto a CPU */
 	bool has_threads;	/* false: only sizes and CPU of processes are noted */
 };

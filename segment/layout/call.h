@@ -78,7 +78,7 @@ struct hp_tally {
 	uint64_t count; /* owner: blocks */
 	uint64_t below_bytes; /* owner: by callees that have ended */
 	uint64_t below_count; /* owner */
-	int64_t live; /* owner: bytes that the thread had at the call's start, less what it freed */
+	int64_t live; /* owner: bytes that the thread held at the call's start, minus those it freed */
 	int64_t live_most; /* owner: the most since */
 	int64_t blocks; /* owner: the same in blocks */
 	int64_t blocks_most; /* owner */
@@ -106,7 +106,7 @@ struct hp_charge_spread {
 	uint64_t most; /* owner */
 };
 
-/* What the ended calls of a function allocated. */
+/* Bytes allocated by the ended calls of a function. */
 struct hp_charge {
 	uint64_t ones; /* owner: calls that allocated one block, and their callees nothing */
 	uint64_t whole_bytes; /* owner: outermost calls, callees included */
@@ -135,9 +135,9 @@ struct hp_spent {
 };
 
 /*
- * Shadow stacks grow by parts.  The lowest frame of a part is no call.  It
- * stands for what is below it: its row is the parent of the calls, its cfa the
- * end of the stack or of the call below, plus 1.
+ * Shadow stacks grow by parts.  The lowest frame of a part isn't a call.  It
+ * stands for the frames below it: its row is the parent of the calls, its cfa
+ * the end of the stack or of the call below, plus 1.
  */
 struct hp_part {
 	uint64_t next; /* set once: list of the block */
@@ -159,8 +159,8 @@ struct hp_call {
 };
 
 /*
- * What calls of a function said of their result (HOTPATH_RESULT).  A ring: the
- * text with the number n is at place n % capacity, until a later one is; then
+ * Results that calls of a function reported (HOTPATH_RESULT).  A ring: the text
+ * with the number n is at place n % capacity, until a later one is; then
  * `number` is another.
  */
 #define HP_RESULT_MAX 120
@@ -179,13 +179,13 @@ struct hp_results {
 };
 
 /*
- * What a counted call needs of its function: small, so that those of many lie
- * in few lines.  With `draws`, one call in draws * HP_SAMPLED is timed, at random,
- * and then stands for as many in the histogram.
+ * What a counted call needs of its function: small, so that those of many lie in
+ * few lines.  With `draws` set, one call in draws * HP_SAMPLED is timed, at
+ * random, and then stands for as many in the histogram.
  */
 struct hp_gist {
 	uint32_t active; /* owner: calls of the function on the thread's stacks now */
-	uint32_t draws; /* owner: 0 = every call is timed; else one of draws * HP_SAMPLED is sampled */
+	uint32_t draws; /* owner: 0 = every call is timed; else one in draws * HP_SAMPLED is sampled */
 	int32_t mean_self; /* owner: mean own time of a sampled call, fine ticks */
 	int32_t exit_delta; /* owner: stack pointer at the exit hook - at the entry hook, last seen */
 };
@@ -200,7 +200,7 @@ struct hp_function {
 	uint64_t timed; /* owner: calls timed while each was */
 	int64_t timed_self; /* owner: their own time, fine ticks; callees may be estimated */
 	uint64_t least; /* owner: shortest measured duration, ticks */
-	int64_t long_self; /* owner: of timed_self, that of calls so long that they say nothing of the usual one */
+	int64_t long_self; /* owner: of timed_self, the part of calls too long to count as usual */
 	uint32_t long_calls; /* owner: their number */
 	uint32_t followed; /* owner: sampled calls that mean_self has followed, as far as it matters */
 
@@ -208,10 +208,10 @@ struct hp_function {
 	uint64_t module; /* set once: offset of hp_module; 0 = none contains it */
 	uint64_t address; /* set once: ELF address in the module's object; with module 0 the plain address */
 	uint64_t fn; /* owner: address in the process that owns the block now */
-	uint64_t most; /* owner: longest measured duration, ticks; 0 = none, and `least` says nothing */
+	uint64_t most; /* owner: longest measured duration, ticks; 0 = none, and `least` is undefined */
 	int32_t exit_delta_other; /* owner: another exit_delta; HP_DELTA_NONE = not seen */
 	int32_t outer_mean; /* owner: if recursive, running mean of its outermost calls' duration, ticks */
-	uint64_t carries; /* owner: offset of uint32_t[HP_GROUP_SIZE]: as `groups`, of what the counters carried, in units of HP_CARRY; 0 = none */
+	uint64_t carries; /* owner: offset of uint32_t[HP_GROUP_SIZE]: as `groups`, the carries of the counters, in units of HP_CARRY; 0 = none */
 	uint64_t slow_floor; /* owner: calls up to this length are not among the slowest */
 
 	uint32_t groups
@@ -226,11 +226,11 @@ struct hp_function {
 
 /*
  * Events: gaps between two readings of the clock that took much longer than their calls usually
- * take, by what they took more (preload/call/gap.h).  A record for each caller, whose row all
- * calls of the gap are below.  By `mode`: how likely each of the gap's calls was to be timed.
+ * take, by the excess (preload/call/gap.h).  A record for each caller, whose row all calls of
+ * the gap are below.  By `mode`: how likely each of the gap's calls was to be timed.
  */
 enum hp_gap_mode {
-	HP_GAP_USUAL = 0, /* as hp_gist.draws says */
+	HP_GAP_USUAL = 0, /* as in hp_gist.draws */
 	HP_GAP_BOOST = 1, /* one in 8 */
 	HP_GAP_ALL = 2, /* each */
 	HP_GAP_MODES

@@ -51,8 +51,8 @@ struct hp_channel {
 };
 
 /*
- * Who sends, or who receives.  The first thread that does has plain counters of
- * its own; all others share the other two.
+ * Who sends, or who receives.  The first such thread has its own plain
+ * counters; all others share the other two.
  */
 struct hp_lane_side {
 	_Atomic uint64_t owner; /* key of the thread that writes the next two, or HP_OWNER_NONE */
@@ -92,8 +92,8 @@ enum hp_lane_unit {
  *
  *   depth = sent - received - abandoned
  *
- * where what is received may be told before what is sent.  One that is taken over
- * continues counting; what was left in the queue is abandoned.
+ * where a receive may be recorded before the send.  One that is taken over
+ * continues counting; messages left in the queue are abandoned.
  */
 struct hp_lane {
 	uint64_t next; /* set once */
@@ -112,9 +112,9 @@ struct hp_lane {
 	_Atomic uint64_t most; /* any thread: most that was in it */
 	_Atomic uint64_t abandoned; /* any thread */
 	_Atomic uint64_t head; /* senders: number of the next probe */
-	uint64_t tail; /* who has `popping`: of the oldest one */
+	uint64_t tail; /* holder of `popping`: of the oldest one */
 	_Atomic uint64_t calm; /* any thread: up to so many in it nothing needs to be noted */
-	_Atomic uint32_t popping; /* receivers: 1 = one of them looks at probes */
+	_Atomic uint32_t popping; /* receivers: 1 = one of them is checking probes */
 	uint32_t probes; /* once: offset / HP_LINE of hp_lane_log; 0 = none yet */
 	_Atomic uint64_t ends; /* descriptors, as far as known: that send; << 32: that receive */
 	_Atomic uint32_t shared; /* any thread: 1 = another process may have it, too */
@@ -125,7 +125,7 @@ struct hp_lane {
 	_Atomic uint64_t refused; /* sends that would have had to wait */
 	_Atomic uint64_t empty; /* receives that would have had to wait */
 
-	uint64_t timed; /* who has `popping`, as the next ones: messages whose way was timed */
+	uint64_t timed; /* holder of `popping`, like the next ones: messages whose way was timed */
 	uint64_t delay_ticks; /* their sum, from before the send to after the receive */
 	uint64_t delay_most;
 	uint64_t first_ticks; /* a sender: when the first message was sent */
@@ -139,14 +139,18 @@ struct hp_lane {
 	_Atomic uint16_t crowd; /* any thread: messages since `safe` or less was in it */
 };
 
-/* Something may go through it that is not seen: a stream of stdio has it, or an eventfd was given away. */
+/*
+ * Something may go through it that is not seen: a stream of stdio has it, or an eventfd
+ * was passed on.
+ */
 #define HP_VEILED_SENDS 1
 #define HP_VEILED_RECEIVES 2
 #define HP_LANE_MIXED 4 /* not first in, first out */
 
 /* Places for several senders and receivers, so no ring.h: `end` publishes each one, and frees it. */
 struct hp_probe {
-	_Atomic uint64_t end; /* a sender: what was sent with it, all before included; 0 = unused */
+	_Atomic uint64_t
+		end; /* a sender: the sum sent with it, all earlier ones included; 0 = unused */
 	uint64_t since; /* a sender: ticks before the send; 0 = it was not sent */
 	uint64_t number; /* a sender: of the message, from 1 */
 	uint64_t entry; /* a sender: number of its hp_message */
@@ -166,14 +170,14 @@ struct hp_message {
 
 struct hp_lane_log {
 	_Atomic uint64_t sent_count; /* senders: entries so far */
-	uint64_t received_count; /* who has `popping` */
+	uint64_t received_count; /* holder of `popping` */
 	uint64_t reserved[6];
 	struct hp_probe probes[HP_PROBES_MAX];
 	struct hp_message sent[HP_MESSAGES];
 	struct hp_message received[HP_MESSAGES];
 };
 
-/* With HOTPATH_LOG_PAYLOAD, what was sent: number n of the log at n % HP_MESSAGES. */
+/* With HOTPATH_LOG_PAYLOAD, the bytes sent: number n of the log at n % HP_MESSAGES. */
 struct hp_lane_texts {
 	uint32_t room; /* set once: bytes of each, behind its hp_lane_text */
 	uint32_t reserved[15];

@@ -12,7 +12,7 @@
  *       0  struct hp_header     how to read the rest
  *     256  struct hp_ticking    CPU timers in the profiled processes
  *     320  struct hp_ports      ports at which live figures are available
- *     512  struct hp_looks      looks at locks that are held
+ *     512  struct hp_looks      scans of held locks
  *    2048  struct hp_levels     segments of processes that may do less
  *    4096  chunks               taken in order from hp_header.used, never returned
  *
@@ -21,7 +21,7 @@
  *
  * One word for each idea in the whole tree:
  *
- *   session   the processes that share one segment: a root and what it started
+ *   session   the processes that share one segment: a root and its descendants
  *   process   one program image in one process, or the sum of several ended
  *             ones of the same executable (`folded` says how many)
  *   object    a file with code (an executable, a shared library)
@@ -32,7 +32,7 @@
  *   function  a function of a block: its histogram, slowest calls, last calls
  *   part      a piece of a block's shadow stack: frames, which are calls that continue
  *   label     a name that the source gives to a piece of code (include/hotpath.h);
- *             a function may be such a piece: then `label` says so
+ *             a function may be such a piece: then `label` is valid
  *   row       a node of a block's calling-context tree: (parent row, function)
  *   group     64 counters of a histogram: one octave
  *   heap      what one thread counts of allocations; taken over as blocks are
@@ -45,13 +45,13 @@
  *   held      a lock that a thread has now
  *   order     a lock was taken while another one was held
  *   contest   waits of a waiter for a lock at one place while another place had it
- *   ticker    what the CPU timer of a thread writes: a ring of samples; taken over as
+ *   ticker    output of a thread's CPU timer: a ring of samples; taken over as
  *             blocks are
  *   channel   what one place in the program made to pass messages by: pipes, socket
  *             pairs, queues; one way of them
  *   lane      one way of one of these objects; taken over by a later one of its channel
  *   probe     a message on its way whose time is taken
- *   value     what the program shows of its own at one place, or under one key
+ *   value     values published by the program at one place, or under one key
  *   chunk     a piece of the segment that one block (or the header's lists) fills
  *
  * "Offset" is a byte offset from the start of the segment, 0 = none.  Every
@@ -82,7 +82,7 @@
 /* Costs and means are kept in ticks / 1024, "fine ticks": a call may cost few ticks. */
 #define HP_FINE_BITS 10
 
-/* Sub-buckets of an octave: a value is told back within 1/128. */
+/* Sub-buckets of an octave: a value can be recovered within 1/128. */
 #define HP_GROUP_BITS 6
 #define HP_GROUP_SIZE (1 << HP_GROUP_BITS)
 /* A counter that reaches HP_CARRY gives it away to the same place in `carries`. */
@@ -160,7 +160,7 @@ struct hp_header {
 	uint32_t cost_less;	/* creator: cost_inside is this much less around 20 ns of work, fine ticks */
 	uint32_t cost_less_sampled;	/* creator: the same of cost_inside_sampled */
 
-	/* -- line 3: who is who, and the end -- */
+	/* -- line 3: identities, and the end -- */
 	uint32_t root_pid;	/* runner or creator: the session's root process */
 	uint32_t runner_pid;	/* runner: `hotpath run`, parent of the root; 0 = none */
 	_Atomic uint32_t sampler_pid;	/* spawner; 0 = none; dead: kernel, HP_SAMPLER_DIED */
@@ -180,8 +180,8 @@ enum hp_port_kind { HP_PORT_METRICS = 0, HP_PORT_MCP = 1, HP_PORT_PROMETHEUS = 2
 
 /*
  * Stands after the header, at HP_PORTS_AT.  A process of the session that cannot
- * bind() one of these ports asks for it: it sets its bit in `asked`, wakes who
- * waits on hp_header.end_word, and waits for `given` to change.
+ * bind() one of these ports asks for it: it sets its bit in `asked`, wakes
+ * waiters on hp_header.end_word, and waits for `given` to change.
  */
 #define HP_PORTS_AT 320
 
@@ -194,28 +194,29 @@ struct hp_ports {
 };
 
 /*
- * Stands after the ports, at HP_ROOM_AT.  A process that limits its own addresses gives back
- * what it has mapped of the segment beyond this, and no one is given room there until it and all
- * that it forked are gone (segment/room.c).
+ * Stands after the ports, at HP_ROOM_AT.  A process that limits its own addresses unmaps the
+ * part of the segment beyond this, and no room is allocated there until it and all its
+ * descendants are gone (segment/room.c).
  */
 #define HP_ROOM_AT 384
 #define HP_ROOM_HOLDERS 10
 
 struct hp_room {
 	/*
-	 * Any process makes it less, the sampler the size of the segment again: end of what is
-	 * given out, a multiple of HP_PAGE, plus how often it was stored, modulo HP_PAGE; 0 = size.
+	 * Any process makes it less, the sampler the size of the segment again: end of the
+	 * allocated part, a multiple of HP_PAGE, plus the number of its stores, modulo HP_PAGE; 0 =
+	 * size.
 	 */
 	_Atomic uint64_t room;
 	_Atomic uint64_t refusals;	/* any thread: memory or an answer that the kernel refused us */
-	uint32_t pid_namespace;	/* sampler: inode of its own; 0 = not known */
-	_Atomic uint32_t for_ever;	/* any process: 1 = who needs `room` cannot be seen */
-	_Atomic uint32_t holders[HP_ROOM_HOLDERS];	/* who needs it: its pid; sampler: 0 = free */
+	uint32_t pid_namespace;	/* sampler: its own inode; 0 = not known */
+	_Atomic uint32_t for_ever;	/* any process: 1 = the users of `room` cannot be seen */
+	_Atomic uint32_t holders[HP_ROOM_HOLDERS];	/* its users: its pid; sampler: 0 = free */
 };
 
 /*
  * Stands after the room, at HP_MEETING_AT.  Two processes that use an inherited pipe
- * first at the same moment agree by it who makes the lane.
+ * first at the same moment agree through it on the maker of the lane.
  */
 #define HP_MEETING_AT 448
 
@@ -226,19 +227,19 @@ struct hp_meeting {
 };
 
 /*
- * At HP_LOOKS_AT: the sampler looks at the locks that threads hold, while they draw holds at
- * random (hp_waiter.draws) and for a moment longer.  The gaps between looks are random.
+ * At HP_LOOKS_AT: the sampler scans the locks that threads hold, while they sample holds at
+ * random (hp_waiter.draws) and for a moment longer.  The gaps between scans are random.
  */
 #define HP_LOOKS_AT 512
 
 struct hp_looks {
-	_Atomic uint32_t asked;	/* any thread: 1 = looks are wanted; futex, the sampler waits */
-	_Atomic uint32_t is_on;	/* sampler: 1 = it looks */
+	_Atomic uint32_t asked;	/* any thread: 1 = scans are wanted; futex, the sampler waits */
+	_Atomic uint32_t is_on;	/* sampler: 1 = it is scanning */
 	_Atomic uint64_t since;	/* sampler: ticks when it was turned on last */
 	_Atomic uint64_t last;	/* sampler: ticks of the last look */
 	_Atomic uint64_t gap;	/* sampler: mean gap, each weighted by its length, ticks */
 	_Atomic uint64_t gap_most;	/* sampler: the longest */
-	_Atomic uint64_t count;	/* sampler: looks so far */
+	_Atomic uint64_t count;	/* sampler: scans so far */
 	uint64_t reserved[2];
 };
 

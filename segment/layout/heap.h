@@ -55,18 +55,18 @@ struct hp_heap {
 
 	uint64_t arena;	/* its thread: free part of its newest chunk, zeroed */
 	uint64_t arena_end;	/* its thread: and its end */
-	uint64_t other;	/* set once: the site that takes what gets none of its own */
+	uint64_t other;	/* set once: the site for the overflow has none of its own */
 	uint64_t lives[HP_LIFE_CLASSES];	/* its thread: sampled blocks it freed, by age */
 	uint64_t sizes[HP_SIZE_CLASSES];	/* its thread: sampled blocks, by size */
 	_Atomic uint64_t map_sites;	/* its thread: head of a list of hp_site, of direct maps */
 	uint64_t sampled_lost;	/* its thread: sampled blocks whose age has no room */
 	uint32_t leak_state;	/* its thread, the last of its process: enum hp_leak_state */
-	uint32_t leak_scans;	/* the same: processes that were told what is lost */
+	uint32_t leak_scans;	/* the same: processes that could report leaks */
 	uint64_t left;	/* its thread: blocks alive in its process when that gave up rights; freed in their sites */
 	uint64_t left_bytes;	/* the same */
 };
 
-/* What a process could say at its end of which blocks nothing points to. */
+/* The blocks without references that a process could determine at its end. */
 enum hp_leak_state {
 	HP_LEAKS_UNKNOWN = 0,	/* it did not ask, or ended otherwise than by exit */
 	HP_LEAKS_TOLD = 1,	/* hp_site.lost has them */
@@ -75,7 +75,7 @@ enum hp_leak_state {
 	HP_LEAKS_REFUSED = 4,	/* no memory, no /proc, or too much to look through */
 };
 
-/* Steps lie in order, callers before what they call; ids count 16 bytes from the segment's start. */
+/* Steps lie in order, callers before callees; ids count 16 bytes from the segment's start. */
 struct hp_step {
 	uint32_t caller;	/* set once: id of the step below; 0 = none */
 	uint32_t object;	/* set once: offset / HP_LINE of hp_object; HP_STEP_PLAIN | high half of a plain address */
@@ -85,7 +85,7 @@ struct hp_step {
 
 #define HP_STEP_PLAIN (UINT32_C(1) << 31)
 
-/* Steps that are no code; outermost. */
+/* Steps that aren't code; outermost. */
 enum hp_step_mark {
 	HP_STEP_OTHER = 1,	/* no path: the segment was full, or a signal handler came between */
 	HP_STEP_CUT = 2,	/* deeper than HOTPATH_ALLOC_DEPTH: the outer frames are not known */
@@ -102,8 +102,8 @@ struct hp_steps {
 
 /*
  * All of a site's blocks: allocs + temporary.  On the heap are allocs - frees -
- * far_frees.  What it held at the process's peak: at_peak if `epoch` is the
- * process's, else what it holds (nothing changed since).
+ * far_frees.  Its bytes at the process's peak: at_peak if `epoch` is the
+ * process's, else its present bytes (nothing changed since).
  */
 struct hp_site {
 	uint64_t allocs;	/* owner: blocks that outlived the thread's next allocation */
@@ -124,7 +124,7 @@ struct hp_site {
 	uint32_t step;	/* set once: id of the innermost step */
 	uint32_t map_site;	/* owner: offset / HP_LINE of the site of direct maps on this path; 0 = none */
 	union {
-		uint32_t kinds;	/* of direct maps, who holds hp_maps: bits of enum hp_map_kind */
+		uint32_t kinds;	/* of direct maps, holder of hp_maps: bits of enum hp_map_kind */
 		uint32_t lost;	/* of blocks, its process at its end: that nothing points to */
 	};
 	uint32_t spread;	/* owner: offset / HP_LINE of its hp_spread_of_blocks; 0 = none */
@@ -144,9 +144,9 @@ struct hp_spread_of_blocks {
 /*
  * What a process mapped by itself, not through the allocator: mmap, mremap, brk.
  * Each range of it belongs to its own hp_site kind, in hp_heap.map_sites:
- * `allocs` and `bytes` of what was mapped, `frees` of ranges that are gone,
- * `freed` of bytes; ranges that are left: allocs + splits - frees.  All of it is
- * written by who has the process's lock of maps.
+ * `allocs` and `bytes` count mappings, `frees` counts ranges that are gone,
+ * `freed` bytes; ranges that are left: allocs + splits - frees.  The holder of
+ * the process's lock of maps writes all of it.
  */
 struct hp_maps {
 	int64_t live;	/* bytes mapped now */
@@ -156,7 +156,7 @@ struct hp_maps {
 	int64_t folded_live;	/* its process, when taken over: `live` then */
 	int64_t folded_peak;	/* its process, when taken over: sum of the earlier ones' peaks */
 	_Atomic uint64_t lost;	/* its threads: calls that were not recorded */
-	uint64_t other;	/* set once: offset of the site that takes what has no path */
+	uint64_t other;	/* set once: offset of the site for blocks without a path */
 	uint64_t inner;	/* set once: the same of the allocator's own */
 };
 
@@ -167,7 +167,7 @@ enum hp_map_kind {
 	HP_MAP_RESERVED = 8,	/* no access at first */
 	HP_MAP_BREAK = 16,	/* brk, sbrk */
 	HP_MAP_MOVED = 32,	/* mremap */
-	HP_MAP_INNER = 64,	/* by an allocator, for what it gives out */
+	HP_MAP_INNER = 64,	/* by an allocator, for the memory that it hands out */
 };
 
 /* Why the figures end before the process did. */

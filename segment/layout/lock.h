@@ -47,9 +47,9 @@ enum hp_lock_kind {
 };
 
 /*
- * A lock is known by its own address where that lies in an object (a static
- * one), else by its label, else by its site, the place that made it or used it
- * first, and a number.
+ * A lock is identified by its own address where that lies in an object (a
+ * static one), else by its label, else by its site, the place that made it or
+ * used it first, and a number.
  */
 struct hp_lock {
 	uint64_t next; /* set once */
@@ -65,9 +65,9 @@ struct hp_lock {
 
 	_Atomic uint64_t signalled; /* any thread: ticks of the last signal to somebody */
 	_Atomic uint64_t waiting; /* any thread: how many wait now; conditions, semaphores */
-	uint64_t label; /* set once: offset of a hp_text; what the program calls it, a file's path; 0 = none */
+	uint64_t label; /* set once: offset of a hp_text; the program's name for it, a file's path; 0 = none */
 	_Atomic uint64_t
-		answer; /* who had it and was asked; who gets it takes it: see preload/lock/path.c */
+		answer; /* who had it and was asked; the next holder takes it: see preload/lock/path.c */
 	uint32_t inside; /* set once: bytes from the start of its heap block, plus 1; 0 = not known */
 	uint32_t block; /* set once: with `inside`, the bytes that were requested for that block; 0 = not known */
 	uint32_t reserved[6];
@@ -125,7 +125,7 @@ struct hp_held {
 struct hp_mark {
 	_Atomic uint64_t
 		since; /* a waiter, or the owner before it waits itself: hp_mark_word; 0 = none */
-	uint64_t seen_at; /* sampler: ticks of the look that saw it first */
+	uint64_t seen_at; /* sampler: ticks of the scan that saw it first */
 	_Atomic uint64_t seen; /* sampler: hp_seen_word; 0 = none, or it is being written */
 };
 
@@ -159,7 +159,7 @@ struct hp_waiter {
 	uint32_t holder; /* its thread: tid of the thread that had the lock; 0 = unknown */
 	uint32_t side; /* its thread: enum hp_lock_side */
 	_Atomic uint64_t orders; /* its thread: head of the list of hp_order */
-	uint32_t untold; /* its thread: acquisitions of which no hold is known: more than HP_HELD_MAX at once; UINT32_MAX = that or more */
+	uint32_t untold; /* its thread: acquisitions whose hold is unknown: more than HP_HELD_MAX at once; UINT32_MAX = that or more */
 	uint32_t path; /* its thread: of the present wait: id of the hp_step, our functions included; 0 = unknown */
 
 	uint64_t waited[HP_WAIT_CLASSES]; /* its thread: ticks, of waits that have ended */
@@ -175,9 +175,9 @@ struct hp_waiter {
 
 /*
  * Holds are of two kinds: each was timed, or one of HP_LOCK_DRAWN at random.
- * After HP_LOCK_OFTEN acquisitions one of HP_LOCK_RARE is sampled, and counts as
- * HP_LOCK_RARE / HP_LOCK_DRAWN draws, also its time.  How many did says
- * hp_spread.rare.  What is known of the others is in hp_hold_sums; FORMAT.md says
+ * After HP_LOCK_OFTEN acquisitions one of HP_LOCK_RARE is sampled, and counts
+ * HP_LOCK_RARE / HP_LOCK_DRAWN times, also its duration.  How many did says
+ * hp_spread.rare.  Knowledge about the others is in hp_hold_sums; FORMAT.md says
  * how the time held follows.
  *
  * What cannot be held has no holds.  Of a condition, `timed` and what belongs to
@@ -227,18 +227,18 @@ struct hp_order {
 struct hp_spread {
 	uint32_t groups
 		[HP_GROUPS]; /* owner: offset / HP_LINE of each group of 64 uint64_t, 0 = no such value yet */
-	uint32_t rare; /* owner: of holds: draws that stand for HP_LOCK_RARE each, modulo 2^32 */
+	uint32_t rare; /* owner: of holds: samples that stand for HP_LOCK_RARE each, modulo 2^32 */
 	uint32_t rare_carry; /* owner: times that it came to 2^32 */
 	uint32_t sums; /* owner: of holds: offset / HP_LINE of the hp_hold_sums; 0 = none */
 	uint32_t reserved[2];
 };
 
 /*
- * What is known of holds that were not timed each.  A hold's first part ends when it is marked by
- * its owner or a waiter, or with the hold itself; after that its time is known.  What the first
- * parts take up to HP_LOCK_SHORT is estimated from the sampled holds, and what they take beyond
- * that from looks: each look that finds a lock held, HP_LOCK_SHORT before that part's end or
- * earlier, stands for the time since the look before it.
+ * Knowledge about holds that weren't timed individually.  A hold's first part ends when it is
+ * marked by its owner or a waiter, or with the hold itself; after that its time is known.  The
+ * first parts' time up to HP_LOCK_SHORT is estimated from the sampled holds, and their time
+ * beyond that from scans: each scan that finds a lock held, HP_LOCK_SHORT before that part's end
+ * or earlier, stands for the time since the previous scan.
  */
 struct hp_hold_sums {
 	uint64_t each_ticks; /* owner, as all here: sampled holds, a rare one once */
@@ -246,15 +246,15 @@ struct hp_hold_sums {
 	uint64_t short_squares; /* the sum of the squares, a rare one as several */
 	uint64_t known; /* holds that were not timed, but marked */
 	uint64_t known_ticks; /* their time after the first part */
-	uint64_t hits; /* first parts that a look saw HP_LOCK_SHORT before their end, or earlier */
-	uint64_t gap_ticks; /* the gaps in front of these looks */
-	uint64_t more_ticks; /* as many whole gaps more as fit between such a look and the part's end less HP_LOCK_SHORT */
+	uint64_t hits; /* first parts that a scan saw HP_LOCK_SHORT before their end, or earlier */
+	uint64_t gap_ticks; /* the gaps before these scans */
+	uint64_t more_ticks; /* as many whole gaps more as fit between such a scan and the part's end less HP_LOCK_SHORT */
 
-	uint64_t tail_ticks; /* from such a look to there: certain */
+	uint64_t tail_ticks; /* from such a scan to there: certain */
 	uint64_t least_most; /* the longest hold of those that were marked: it took at least this */
 	uint64_t most_most; /* and none of them took longer than this */
 	uint64_t looks; /* gaps that were requested, one with each sampled hold */
-	uint64_t looks_gaps; /* their sum: the mean gap between two looks by then, weighted by its length */
+	uint64_t looks_gaps; /* their sum: the mean gap between two scans by then, weighted by its length */
 	uint64_t looks_most; /* the longest gap by then */
 	uint64_t blind_ticks; /* time in which holds were sampled and no one looked */
 	uint64_t at; /* end of the last hold that is in these sums */

@@ -20,8 +20,9 @@ enum hp_loop_call { HP_LOOP_EPOLL = 1, HP_LOOP_POLL = 2, HP_LOOP_SELECT = 3, HP_
 #define HP_LOOP_MIN 16 /* waits of a thread at one call before there is a record */
 
 /*
- * The waits of one thread at one call.  A record does not say that this is an event loop: the report
- * decides that by what is here.  Time is told once a wait or a busy span is over:
+ * The waits of one thread at one call.  A record does not say that this is an event loop: the
+ * report decides that from these fields.  Time is recorded once a wait or a busy span is
+ * over:
  *
  *   life = earlier_ticks + (until - first), busy_ticks + wait_ticks = life
  *

@@ -70,9 +70,9 @@ enum hp_beginning {
 };
 
 /*
- * What the present image of a process took, for the table of processes.  An image is what
- * runs between two execs, so the CPU time and page faults that the kernel counts for the
- * process are less what they were when the image began (`base_`).
+ * Resources used by a process's present image, for the table of processes.  An image is
+ * the program between two execs, so the CPU time and page faults that the kernel counts
+ * for the process are reduced by their values when the image began (`base_`).
  */
 struct hp_account {
 	_Atomic uint64_t runs;	/* its process: head of the list of hp_run */
@@ -83,7 +83,7 @@ struct hp_account {
 	uint64_t base_cpu_ns;	/* its process */
 	uint64_t base_minor;	/* its process */
 	uint64_t base_major;	/* its process */
-	uint64_t base_peak_kb;	/* its process: what the kernel already had as its peak */
+	uint64_t base_peak_kb;	/* its process: the kernel's peak at that time */
 	uint64_t children_cpu_ns;	/* its process at its end: children that were waited for, and theirs */
 	uint32_t began;	/* its process: enum hp_beginning */
 	uint32_t is_joined;	/* the image that followed by exec: this one counts as a part of that */
@@ -126,7 +126,7 @@ enum hp_allocator_kind {
 	HP_ALLOCATOR_BEFORE = 4,	/* a library's that comes before ours, not seen either */
 };
 
-/* Of earlier libraries: it has an operator new of its own, and those blocks were not seen. */
+/* Of earlier libraries: it has its own operator new, and those blocks weren't seen. */
 #define HP_ALLOCATOR_NEW (UINT32_C(1) << 8)
 
 /* A text, 0-terminated, padded to HP_LINE as every record. */
@@ -155,8 +155,8 @@ struct hp_object {
 };
 
 /*
- * What the source says of a place, with include/hotpath.h.  Blocks of equal
- * labels in one object are one record, that of the first that was seen.
+ * Annotations of a place in the source, with include/hotpath.h.  Blocks of
+ * equal labels in one object are one record, that of the first that was seen.
  */
 enum hp_label_kind {
 	HP_LABEL_BLOCK = 1,	/* a piece of code, counted as a function with this label */

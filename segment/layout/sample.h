@@ -28,9 +28,9 @@ struct hp_ticker {
 	uint32_t reserved0;
 	_Atomic uint64_t head; /* owner: number of the next word */
 	_Atomic uint64_t lost; /* owner: samples that had no room */
-	_Atomic uint64_t lost_ns; /* owner: what they stand for */
+	_Atomic uint64_t lost_ns; /* owner: the time they stand for */
 	uint64_t process; /* owner: offset of its hp_process, */
-	uint64_t image; /* and hp_process.start_ticks: if that is another one, the ticker is no one's */
+	uint64_t image; /* and hp_process.start_ticks: if that has changed, the ticker is free */
 
 	_Atomic uint64_t tail; /* sampler: number of the first word that was not read */
 	uint64_t reserved2[7];
@@ -68,7 +68,7 @@ struct hp_offcpu_ring {
 	_Atomic uint64_t head; /* owner: number of the next word */
 	_Atomic uint64_t lost; /* owner: calls that had no room, or were too many */
 	uint64_t process; /* owner: offset of its hp_process, */
-	uint64_t image; /* and hp_process.start_ticks: if that is another one, the ring is no one's */
+	uint64_t image; /* and hp_process.start_ticks: if that has changed, the ring is free */
 	uint64_t stack_low; /* owner: plain addresses of its stack that can be read */
 
 	uint64_t stack_high; /* owner: and their end */
@@ -118,7 +118,7 @@ enum hp_wait_on {
 	HP_ON_ONS,
 };
 
-/* Why there are none. */
+/* Reasons for their absence. */
 enum hp_sampling_fault {
 	HP_SAMPLING_FINE = 0,
 	HP_SAMPLING_OFF = 1, /* HOTPATH_CPU=off */
@@ -130,7 +130,7 @@ enum hp_sampling_fault {
 };
 
 /*
- * What the sampler saw of the CPU.  Samples are summed up in a tree of stacks.
+ * The sampler's view of the CPU.  Samples are summed up in a tree of stacks.
  * Written by the sampler only.
  */
 struct hp_sampling {
@@ -148,7 +148,7 @@ struct hp_sampling {
 	uint64_t folded; /* samples that are counted without their stack: no room for it */
 
 	uint64_t complete; /* samples whose stack reaches the first function of the thread */
-	uint64_t cut; /* samples whose stack is longer than what was copied */
+	uint64_t cut; /* samples whose stack is longer than the copied part */
 	uint64_t nodes; /* offset of the first hp_stack_chunk */
 	uint64_t node_count;
 	uint64_t events; /* offset of the first hp_event_chunk */
@@ -159,17 +159,17 @@ struct hp_sampling {
 
 /*
  * A place in code, called from the place `parent`: a node of the tree of
- * stacks.  Node 0 is the root, which is no place.
+ * stacks.  Node 0 is the root, which isn't a place.
  */
 struct hp_stack_node {
 	uint64_t address; /* set once: ELF address, of a caller the return address - 1; else the plain address */
 	uint32_t object; /* set once: offset / HP_LINE of hp_object; 0 = not known */
 	uint32_t parent; /* set once: number of a node, lower than its own */
-	uint64_t samples; /* sampler: of which this is the innermost place */
+	uint64_t samples; /* sampler: with this as the innermost place */
 	uint64_t cpu_ns; /* sampler: that they stand for */
 	uint64_t waits; /* sampler: times that a thread gave up the CPU here */
 	uint64_t blocked_ns; /* sampler: until it was back, or so far */
-	uint64_t counted_ns; /* sampler: of cpu_ns, what the processor's counters tell the kind of */
+	uint64_t counted_ns; /* sampler: the part of cpu_ns whose kind the processor's counters reveal */
 	uint64_t memory_ns; /* sampler: of that, spent waiting for memory mostly */
 };
 
@@ -197,7 +197,7 @@ struct hp_stack_changes {
 };
 
 enum hp_event_kind {
-	HP_EVENT_CPU = 0, /* a sample; span_ns is what it stands for */
+	HP_EVENT_CPU = 0, /* a sample; span_ns is the time it stands for */
 	HP_EVENT_WAIT = 1, /* back on the CPU after span_ns, or the report began then */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value.h - what a program shows of its own: expressions, values, gauges.
+ * value.h - values that a program publishes: expressions, values, gauges.
  *
  * See header.h for the words and for what holds for every record.
  */

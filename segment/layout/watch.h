@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.h - what the sampler sees from outside: threads, sizes.
+ * watch.h - threads as the sampler sees them from outside: threads, sizes.
  *
  * See header.h for the words and for what holds for every record.
  */
@@ -15,19 +15,19 @@
 #include "segment/layout/header.h"
 
 /*
- * What the sampler saw of threads.  Written by the sampler only; a row of an
- * ended thread folds into the row of its name once there are many.
+ * The sampler's observations of threads.  Written by the sampler only; a row of
+ * an ended thread folds into the row of its name once there are many.
  *
  * No seq.h: each word is right by itself.  A row goes to another thread when more than
- * HP_WATCH_ENDED have ended; who reads it just then has some of both, for that one look.
+ * HP_WATCH_ENDED have ended; a concurrent reader has some of both, for that one refresh.
  */
 struct hp_watch {
 	uint64_t next; /* sampler: further hp_watch, 0 = none */
-	uint32_t interval_ms; /* sampler: time between looks now */
+	uint32_t interval_ms; /* sampler: present time between scans */
 	uint32_t count; /* sampler: rows in use below */
 	uint32_t capacity; /* set once */
 	uint32_t sizes; /* sampler: offset / HP_LINE of hp_size_line; 0 = none */
-	uint64_t looks; /* sampler: number of looks so far */
+	uint64_t looks; /* sampler: number of scans so far */
 	uint64_t rss_kb; /* sampler: resident size of all live members, last look */
 	uint64_t rss_peak_kb; /* sampler: VmHWM of the root, last look */
 	uint64_t root_cpu_ns; /* sampler: CPU of the root process, last look */
@@ -44,7 +44,7 @@ struct hp_size_point {
 struct hp_size_line {
 	uint32_t capacity; /* set once */
 	uint32_t count; /* sampler: points in use */
-	uint32_t every; /* sampler: looks for one point */
+	uint32_t every; /* sampler: scans for one point */
 	uint32_t looks; /* sampler: so far */
 	uint64_t live; /* sampler: offset of `capacity` u64 beside `points`: bytes of blocks; 0 = none */
 	uint64_t reserved[5];
@@ -63,7 +63,7 @@ struct hp_watch_row { /* follows struct hp_watch */
 	uint64_t cpu_ns; /* sampler: on a CPU, at seen_ns (schedstat where there is one) */
 	uint64_t first_cpu_ns; /* sampler: the same at first_ns */
 	uint64_t wait_ns; /* sampler: runnable without a CPU, at seen_ns */
-	uint32_t percent_last; /* sampler: of one core between the last two looks, tenths */
+	uint32_t percent_last; /* sampler: of one core between the last two scans, tenths */
 	uint32_t percent_max; /* sampler: highest of these, tenths; UINT32_MAX = never known */
 	uint32_t folded; /* sampler: further ended threads of this name summed up in here */
 	uint32_t is_member; /* sampler: 0 = process without our library */
