@@ -45,7 +45,7 @@ void hp_snapshot_init(struct hp_snapshot *snapshot, const struct hp_target *targ
 bool hp_snapshot_refresh(struct hp_snapshot *snapshot);
 
 /*
- * A background thread looks up names (report/name/resolver.h). Returns the
+ * A background thread resolves names (report/name/resolver.h). Returns the
  * total of names that were missing: if it grew during an answer or the refresh,
  * names are still to come.
  */

@@ -230,7 +230,7 @@ static int serve(struct load *load, bool is_opened)
 		fprintf(stderr, "hotpath load: cannot listen on any port of 127.0.0.1\n");
 		return HP_EXIT_FAILED;
 	}
-	/* The page expects the profile's address as one component of its own. */
+	/* The page expects the profile's address as one separate component. */
 	snprintf(address, sizeof(address),
 		 PAGE "/from-url/http%%3A%%2F%%2F127.0.0.1%%3A%u%%2F%.32s%%2Fhp.json.gz",
 		 (unsigned)info->port, load->path + 1);

@@ -161,7 +161,7 @@ static bool is_bind_fine(const struct hp_settings *settings)
 	return false;
 }
 
-/* A busy port is no error: uses another one. Prints the address; < 0 = failed. */
+/* A busy port isn't an error: uses another one. Prints the address; < 0 = failed. */
 static int port_open(const char *address, uint64_t wished, const char *path)
 {
 	uint16_t port = (uint16_t)wished;

@@ -48,7 +48,7 @@ struct hp_exposition {
 /* Values of a histogram: `zeros` are further values of 0; NULL groups are empty. */
 struct hp_values {
 	const struct hp_model_histogram *histogram;
-	double ns_per_unit;	/* of what it counts */
+	double ns_per_unit;	/* of the counted items */
 	uint64_t zeros;
 };
 

@@ -38,7 +38,7 @@ static void give(struct hp_acceptor *acceptor, int connection, const struct sock
 		hp_acceptor_gone(acceptor);
 }
 
-/* Returns false if there is no room for another connection. */
+/* Returns false without room for another connection. */
 static bool take_one(struct hp_acceptor *acceptor)
 {
 	struct sockaddr_storage address;

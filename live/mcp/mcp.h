@@ -50,7 +50,7 @@ struct hp_mcp_host {
 	 */
 	bool (*choose)(void *context, const char *name);
 	void *context;
-	const char *wrong;	/* why there is no data; NULL = unknown */
+	const char *wrong;	/* the reason for missing data; NULL = unknown */
 };
 
 /*

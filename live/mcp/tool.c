@@ -3,7 +3,7 @@
  * tool.c - see tool.h.
  *
  * An agent reads every byte of an answer, so rows, arrays and the whole answer
- * are bounded. `truncated` tells what was cut.
+ * are bounded. `truncated` describes the cut.
  */
 #include "live/mcp/tool.h"
 

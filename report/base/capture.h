@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture.h - run a command and read what it prints.
+ * capture.h - run a command and read its output.
  *
  * For querying other programs (a compiler, one of our helpers): they get no
  * input and print nothing on our terminal.

@@ -22,7 +22,7 @@ void hp_field_write(const char *text, FILE *out);
  */
 size_t hp_field_split(char **text, char *fields[], size_t most);
 
-/* A decimal number, or hexadecimal digits; 0 if it is none. */
+/* A decimal number, or hexadecimal digits; 0 if it isn't one. */
 uint64_t hp_field_number(const char *field);
 uint64_t hp_field_address(const char *field);
 

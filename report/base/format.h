@@ -39,7 +39,7 @@ const char *hp_format_percent(struct hp_text_cell *cell, double percent, int dec
 /* 95, 99.9: no fraction when none exists. */
 const char *hp_format_percentile(struct hp_text_cell *cell, double percentile);
 
-/* Columns of a terminal that UTF-8 text takes; bytes that are no UTF-8 take one each. */
+/* Columns of a terminal that UTF-8 text takes; bytes that aren't UTF-8 take one each. */
 size_t hp_text_width(const char *text);
 
 /* Bytes of the longest start of `text` that takes at most `width` columns. */

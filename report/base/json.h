@@ -9,7 +9,10 @@
 
 struct cJSON;
 
-/* All digits: cJSON holds doubles, and may write 1e+15, which is no integer to a strict reader. */
+/*
+ * All digits: cJSON holds doubles, and may write 1e+15, which a strict reader rejects
+ * as an integer.
+ */
 struct cJSON *hp_json_number(uint64_t number);
 void hp_json_whole(struct cJSON *object, const char *key, uint64_t number);
 

@@ -25,7 +25,7 @@ void hp_place_folder(char folder[HP_HELPER_PATH])
 		*slash = '\0';
 }
 
-/* `folder` comes from the kernel, so what is above it is its text less the last part. */
+/* `folder` comes from the kernel, so its parent is its text less the last part. */
 static int parent_length(const char *folder)
 {
 	const char *slash = strrchr(folder, '/');

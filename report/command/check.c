@@ -102,7 +102,7 @@ static void within(struct check *c, const cJSON *table, const char *column, size
 	}
 }
 
-/* Callers come before what they call. */
+/* Callers come before callees. */
 static void prefixes_check(struct check *c, const cJSON *stacks)
 {
 	const cJSON *cell;
@@ -247,7 +247,7 @@ static void profile_check(struct check *c, const cJSON *profile)
 		       version->valueint, cJSON_GetArraySize(threads), c->samples, c->markers);
 }
 
-/* The file's text, unpacked if it is packed; NULL = it cannot be read, which was told. */
+/* The file's text, unpacked if it is packed; NULL = it cannot be read, which was reported. */
 static char *read_whole(const char *path)
 {
 	gzFile in = gzopen(path, "rb");

@@ -2,16 +2,16 @@
 /*
  * flags.c - `hotpath flags COMPILER`: what to compile with, as one line for $(...).
  *
- * The flag that suits depends on what the compiler is, not on what it is called:
- * cc, ccache, a cross compiler, a wrapper script.  So it is asked (by its own
- * macros); its name decides only where it cannot be run.
+ * The right flag depends on the kind of compiler, not on its name: cc, ccache, a
+ * cross compiler, a wrapper script.  So its own macros are queried; its name
+ * decides only where it cannot be run.
  *
  * gcc instruments the functions of every header, those of the standard library
  * too, and leaves out files whose name contains one of a list of texts.  Where
- * its own headers lie it says itself: a cross compiler's are not below
- * /usr/include, and those of a gcc of one's own are not either.  clang has no
- * such list; there the hooks are put in after inlining, which leaves most of the
- * small functions without.
+ * its own headers lie it says itself: a cross compiler's aren't below
+ * /usr/include, and neither are those of a private gcc.  clang has no such list;
+ * there the hooks are put in after inlining, which leaves most of the small
+ * functions without.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -33,8 +33,8 @@
 extern char **environ;
 
 struct kind {
-	const char *macro;	/* what it defines; the first that fits counts */
-	const char *names;	/* what it is called, each between blanks */
+	const char *macro;	/* its macros; the first that fits counts */
+	const char *names;	/* its names, each between blanks */
 	const char *flags;	/* NULL = it has none that calls the hooks */
 	bool has_list;	/* of files to leave out */
 };
@@ -58,7 +58,7 @@ struct folders {
 struct compiler {
 	char *words[WORDS_MAX + QUESTION_WORDS + 1];
 	size_t count;
-	const char *name;	/* the last word that is no option: behind ccache, distcc, env */
+	const char *name;	/* the last word that isn't an option: behind ccache, distcc, env */
 	const struct kind *kind;	/* NULL = unknown */
 	struct folders folders;
 };
@@ -151,7 +151,7 @@ static const struct kind *kind_by_name(const char *name)
 	return NULL;
 }
 
-/* --- what it says of itself --- */
+/* --- its description of itself --- */
 
 static bool defines(const char *macros, const char *name)
 {
@@ -185,7 +185,7 @@ static void folder_add(struct folders *folders, const char *found)
 	char real[PATH_MAX];
 	const char *path = realpath(found, real) && strlen(real) < strlen(found) ? real : found;
 
-	/* Everybody's own: what lies there is a part of the program as much as of the system. */
+	/* Everybody's own: files there belong to the program as much as to the system. */
 	if (strcmp(path, "/usr/local/include") == 0 || folders->count == FOLDERS_MAX ||
 	    is_covered(folders, path))
 		return;
@@ -196,7 +196,7 @@ static void folder_add(struct folders *folders, const char *found)
 			path);
 		return;
 	}
-	/* What lies deeper is covered by this one. */
+	/* Deeper folders are covered by this one. */
 	size_t kept = 0;
 	for (size_t i = 0; i < folders->count; i++) {
 		if (strstr(folders->at[i], path))

@@ -2,10 +2,10 @@
 /*
  * follow.c - see follow.h.
  *
- * The kernel tells a parent that its child was continued, but a stopped parent does not run, and
- * no one else is told.  So while we are stopped, a process of ours looks at the states in /proc
- * every 10 ms, and continues us when the program no longer is stopped.  It has its own session:
- * what a shell sends to the job does not stop it as well.
+ * The kernel notifies a parent that its child was continued, but a stopped parent doesn't run,
+ * and no one else is notified.  So while we are stopped, a process of ours reads the states in
+ * /proc every 10 ms, and continues us when the program is running again.  It has its own
+ * session: what a shell sends to the job does not stop it as well.
  */
 #include "report/command/follow.h"
 
@@ -137,7 +137,7 @@ static void stop_too(pid_t program, int number)
 		go_on(program);
 }
 
-/* What the program sends to its process group is not sent back. */
+/* Signals that the program sends to its process group are not sent back. */
 static void pass_on(pid_t program, const siginfo_t *info)
 {
 	bool is_sent =

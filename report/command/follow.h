@@ -2,7 +2,7 @@
 /*
  * follow.h - `hotpath run` as the program's parent: signals and stops go both ways.
  *
- *   sent to us       signals that a program may be told something by go to the program, unless
+ *   sent to us       signals that users send to a program go to the program, unless
  *                    the kernel sent them: a terminal's reach it anyway
  *   program stops    we stop by the same signal, so the shell sees a stopped job
  *   program continues  so do we, whoever continued it.  A stopped process cannot wait for that,
@@ -19,7 +19,7 @@
 
 struct hp_follow {
 	sigset_t held;	/* these wait for us */
-	sigset_t old_mask;	/* what the program is to have: our own mask, */
+	sigset_t old_mask;	/* the program's share: our own mask, */
 	struct sigaction old_child;	/* and disposition of SIGCHLD */
 	bool is_attached_to;	/* samply stops the program by SIGSTOP, and lets it continue itself */
 };

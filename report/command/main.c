@@ -127,7 +127,7 @@ struct topic {
 	void (*write)(void);
 };
 
-/* Beside commands: what has a `-` in front is for scripts. */
+/* Beside commands: names with a leading `-` are for scripts. */
 static const struct topic topics[] = {
 	{ "sections", hp_sections_list },
 	{ "--sections", hp_sections_list_keys },
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", argv[1]);
 		return HP_EXIT_USAGE;
 	}
-	/* The program that is run is to have our stack's limit, and our signals. */
+	/* The program gets our stack's limit, and our signals. */
 	if (command->run == hp_cmd_run)
 		return hp_cmd_run(argc - 1, argv + 1);
 	return hp_stack_run(command->run, argc - 1, argv + 1);

@@ -23,7 +23,7 @@
 #include "segment/clock.h"
 #include "util/tell.h"
 
-#define READER_MS 1000	/* who reads the pipe may have been started with the program */
+#define READER_MS 1000	/* the reader of the pipe may have been started with the program */
 #define SLICE_US 10000
 #define LOCK_TRIES 100
 
@@ -123,8 +123,8 @@ static int write_on(struct hp_output *output, int wait_ms)
 
 /*
  * Another session may write the same file now: a program that has lost the rights to its session
- * begins one of its own.  The last one to come has written all of it.  No one who holds the lock
- * for longer is ours, so the lock is not waited for then.
+ * begins a new one.  The last one to come has written all of it.  A process that holds the lock
+ * for longer isn't ours, so we don't wait for the lock then.
  */
 static int claim(const struct hp_output *output)
 {

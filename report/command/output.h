@@ -2,8 +2,8 @@
 /*
  * output.h - where a report goes, and who does not read it.
  *
- * A pipe may be full, or have no reader yet.  So the text is given in two steps: first what goes
- * without waiting, then, when the run is kept, the rest.
+ * A pipe may be full, or have no reader yet.  So the text is given in two steps: first the parts
+ * that need no waiting, then, when the run is kept, the rest.
  */
 #ifndef HP_REPORT_COMMAND_OUTPUT_H
 #define HP_REPORT_COMMAND_OUTPUT_H
@@ -15,7 +15,7 @@
 struct hp_output {
 	int fd;	/* -1 = a pipe that no one reads yet */
 	const char *path;	/* NULL = stdout or stderr */
-	uint64_t patience_ms;	/* with who reads nothing at all; 0 = no end of it */
+	uint64_t patience_ms;	/* without any reader at all; 0 = no end of it */
 	char *text;
 	size_t size;
 	size_t done;
@@ -25,12 +25,15 @@ struct hp_output {
 int hp_output_file(const char *path);
 
 /*
- * Opens `path`; NULL is `usual`, a descriptor, and - is stdout.  What cannot be opened is told, and
- * stderr takes its place.
+ * Opens `path`; NULL is `usual`, a descriptor, and - is stdout.  A file that cannot be opened is
+ * reported, and stderr takes its place.
  */
 void hp_output_open(struct hp_output *output, const char *path, int usual, uint64_t patience_ms);
 
-/* Takes `text` over, and writes what goes without waiting.  Returns 0 or an exit status. */
+/*
+ * Takes `text` over, and writes the part that fits without waiting.  Returns 0 or an
+ * exit status.
+ */
 int hp_output_begin(struct hp_output *output, char *text, size_t size);
 
 /* True if nothing is left. */

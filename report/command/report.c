@@ -5,7 +5,7 @@
  * A person names a run, or means the newest, and reads on stdout.  The helper
  * process gives an open segment (--fd) whose program just ended; that report
  * goes to stderr, since stdout belongs to the program, and the settings' faults
- * were told already.  Then the run is kept.  (--again: the processes that
+ * were already reported.  Then the run is kept.  (--again: the processes that
  * outlived the program ended, too.)
  */
 #include <errno.h>
@@ -84,7 +84,7 @@ enum {
 
 #define LEAST_PERCENT 0.5
 
-/* Options that are no variables. */
+/* Options that aren't variables. */
 static const struct option others[] = {
 	{ "fd", required_argument, NULL, FLAG_FD },
 	{ "again", no_argument, NULL, FLAG_AGAIN },
@@ -239,7 +239,7 @@ static bool export_ask(struct ask *ask, const char *format)
 	return ask->export != NULL;
 }
 
-/* False = it is wrong, which was told. */
+/* False = it is wrong, which was reported. */
 static bool option_take(struct ask *ask, int letter)
 {
 	switch (letter) {
@@ -322,7 +322,7 @@ static bool open_ended(const struct ask *ask, struct hp_input *input)
 	return false;
 }
 
-/* A session that continues: what is in its segment now. */
+/* A session that continues: the present contents of its segment. */
 static bool open_session(const struct ask *ask, struct hp_input *input)
 {
 	int fd = hp_live_open(ask->session);
@@ -368,7 +368,7 @@ static void output_open(struct hp_output *output, const struct ask *ask)
 		       is_end ? hp_trial_most_ms() : 0);
 }
 
-/* The report as text; NULL = there is no memory. */
+/* The report as text; NULL = out of memory. */
 static char *render(struct hp_report *report, const struct ask *ask, int fd, size_t *size)
 {
 	struct hp_look look = hp_look_of(fd, &ask->settings);
@@ -389,7 +389,7 @@ static char *render(struct hp_report *report, const struct ask *ask, int fd, siz
 	return NULL;
 }
 
-/* What goes without waiting. */
+/* The part that fits without waiting. */
 static int print(struct hp_report *report, const struct ask *ask, struct hp_output *output)
 {
 	size_t size = 0;
@@ -424,7 +424,7 @@ static void settings_tell(void)
 #define LATE_KEPT LATE "this run is kept without names from there"
 #define LATE_SHOWN LATE "names from there are left out"
 
-/* What goes without waiting; returns the status. */
+/* The part that fits without waiting; returns the status. */
 static int end_print(struct hp_report *report, const struct ask *ask, struct hp_output *output)
 {
 	output_open(output, ask);
@@ -449,7 +449,7 @@ static int end(struct hp_report *report, const struct ask *ask)
 	struct hp_output output = { .fd = -1 };
 	struct hp_facts facts;
 
-	signal(SIGPIPE, SIG_IGN);	/* a reader that has gone is no reason not to keep the run */
+	signal(SIGPIPE, SIG_IGN);	/* a vanished reader doesn't prevent keeping the run */
 	hp_facts_init(&facts, hp_xstrdup(text));
 	hp_keep_share(settings->keep != 0);
 	report->record.facts = &facts;
@@ -544,8 +544,8 @@ static int show(struct hp_report *report, const struct ask *ask)
 }
 
 /*
- * What the program brought along.  At its end it comes with the environment, as its first process
- * had it; a segment or a kept file may say by now what somebody else wants.
+ * The program's own defaults.  At its end it comes with the environment, as its first process had
+ * it; a segment or a kept file may say by now what somebody else wants.
  */
 static void defaults_apply(struct ask *ask, const struct hp_segment *segment)
 {
@@ -560,7 +560,7 @@ static void defaults_apply(struct ask *ask, const struct hp_segment *segment)
 			    ask->defaults, ask->default_values, NULL, NULL);
 }
 
-/* Exports and pages are written as they are made: whoever reads them from a pipe may take his time. */
+/* Exports and pages are written as they are made: a reader of a pipe may be slow. */
 static bool has_deadline(const struct ask *ask)
 {
 	struct stat status;

@@ -53,7 +53,7 @@ struct flag {
 	const char *name;
 	char letter;	/* 0 = none */
 	const char *variable;
-	const char *argument;	/* what it is called; NULL = takes none, and sets `value` */
+	const char *argument;	/* its name; NULL = takes none, and sets `value` */
 	const char *value;
 	const char *help;
 };
@@ -83,7 +83,7 @@ static const struct flag flags[] = {
 
 struct run {
 	struct hp_settings settings;
-	char defaults[HP_DEFAULTS_MAX];	/* the words of what the program brings along */
+	char defaults[HP_DEFAULTS_MAX];	/* the words of the program's defaults */
 	struct hp_program program;
 	struct hp_segment segment;
 	struct hp_session session;
@@ -250,7 +250,7 @@ static void futex_wake(void *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* In the vfork child: only system calls, and what the parent expects to find changed. */
+/* In the vfork child: only system calls, and changes that the parent expects. */
 static void be_program(struct run *run)
 {
 	struct hp_header *header = run->has_session ? run->segment.header : NULL;
@@ -297,7 +297,7 @@ __attribute__((noinline)) static pid_t start_program(struct run *run)
 	return pid;
 }
 
-/* The kernel knows nothing of our child: what it returned is not told as success. */
+/* The kernel knows nothing of our child: its return value isn't reported as success. */
 static int status_unknown(void)
 {
 	hp_tell("hotpath: exit status unknown: cannot wait for the program\n");
@@ -400,7 +400,7 @@ static int give_up(struct run *run, int error)
 {
 	const char *missing = run->program.missing;
 
-	/* The file is there, so the kernel means what it is started by. */
+	/* The file exists, so the kernel means its interpreter. */
 	if (error == ENOENT && missing[0])
 		hp_tell("hotpath: %s: its interpreter %s does not exist\n", run->arguments[0],
 			missing);

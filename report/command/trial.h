@@ -4,7 +4,7 @@
  *
  * What holds a report up is the program's files: debug information on a file system that does not
  * answer, or made to be read forever.  No such call can be broken off, but a process can.  So the
- * report is made by a child, and who waits for it makes it without these files when the time is
+ * report is made by a child, and the waiting parent makes it without these files when the time is
  * over.
  */
 #ifndef HP_REPORT_COMMAND_TRIAL_H
@@ -33,7 +33,7 @@ void hp_trial_begin(struct hp_trial *trial);
 /* The report stands where it belongs. */
 void hp_trial_printed(const struct hp_trial *trial);
 
-/* What is left takes its time elsewhere: somebody has to read what is written. */
+/* The rest is spent elsewhere: the output needs a reader. */
 void hp_trial_done(const struct hp_trial *trial);
 
 /* The time that there is. */

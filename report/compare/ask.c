@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask.c - the options of `hotpath compare`, and what stands after them.
+ * ask.c - the options of `hotpath compare`, and the words after them.
  *
- * Options end at the first word that is none, as in all commands that run programs: what
+ * Options end at the first other word, as in all commands that run programs: what
  * follows may be a program's options.  But where runs are given, options may stand after
  * them.  Both sides are divided by "--"; two runs need none.
  */
@@ -113,7 +113,7 @@ static bool option_take(struct hp_compare_ask *ask, int letter)
 	}
 }
 
-/* Words that are no options, with NULL for each "--" between them. */
+/* Words that aren't options, with NULL for each "--" between them. */
 struct words {
 	char **list;
 	size_t count;
@@ -183,7 +183,7 @@ static int refuse(const char *what)
 	return HP_EXIT_USAGE;
 }
 
-/* What stands before the first divider is A, the rest is B. */
+/* Words before the first divider are A, the rest is B. */
 static int sides_split(struct hp_compare_ask *ask, struct words *words)
 {
 	size_t at = 0;

@@ -24,7 +24,7 @@ struct hp_compare_ask {
 	bool is_all;	/* call paths as well */
 	size_t runs;	/* to be made of each side; 0 = runs are given */
 	const char *input;	/* the programs' stdin */
-	const char *output;	/* file for what is said; NULL = stdout */
+	const char *output;	/* file for the output; NULL = stdout */
 	double above;	/* percent; < 0 = not requested */
 	double least;	/* percent of the measure's total: smaller rows do not fail */
 	struct hp_policy policy;

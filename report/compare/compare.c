@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.c - see compare.h: the rows of all runs, matched by their names.  What is
- * said of them is decided in judge.c.
+ * compare.c - see compare.h: the rows of all runs, matched by their names.  judge.c
+ * decides the verdicts.
  */
 #include "report/compare/compare.h"
 
@@ -53,7 +53,7 @@ const size_t hp_compare_measure_count =
 
 #define MEASURES (sizeof(hp_compare_measures) / sizeof(hp_compare_measures[0]))
 
-/* What is found while reports are read. */
+/* Notes taken while reports are read. */
 struct hp_compare_reading {
 	struct hp_map by_name;	/* measure and name -> place in rows, + 1 */
 	unsigned char *states;	/* of each run and measure: enum state */
@@ -121,7 +121,7 @@ static void places_strip(char *name, bool is_path)
 	*to = 0;
 }
 
-/* What the program is called in a report, of which A's may be another one than B's. */
+/* The program's name in a report, where A's may differ from B's. */
 struct called {
 	const char *main;	/* comm::main */
 	char *comm;	/* fresh */
@@ -248,7 +248,7 @@ static void total_add(struct hp_compare *compare, size_t run, size_t measure, co
 	compare->reading->states[run * MEASURES + measure] = WHOLE;
 }
 
-/* --- what is known of a run --- */
+/* --- facts about a run --- */
 
 static double started_of(const cJSON *report)
 {
@@ -343,7 +343,7 @@ static bool has_rows(const struct hp_compare *compare, size_t measure, size_t fi
 	return false;
 }
 
-/* A section that one side does not have at all says nothing of what changed. */
+/* A section that one side lacks entirely proves no change. */
 static const char *left_out(const struct hp_compare *compare, size_t measure)
 {
 	size_t a = compare->a.count, b = compare->b.count;

@@ -29,7 +29,7 @@ struct hp_section;
 struct hp_report;
 
 #define HP_COMPARE_RUNS_MIN 5	/* a side, to judge times */
-#define HP_COMPARE_RUNS_STRONG 10	/* with fewer, what is said of times is weak */
+#define HP_COMPARE_RUNS_STRONG 10	/* with fewer, verdicts on times are weak */
 #define HP_COMPARE_RUNS_MAX 1000	/* a side */
 
 enum hp_compare_unit { HP_COMPARE_TIME = 0, HP_COMPARE_BYTES, HP_COMPARE_COUNT };
@@ -83,7 +83,7 @@ struct hp_compare_row {
 	enum hp_compare_verdict verdict;
 };
 
-/* What is known of one run beside its rows. */
+/* Facts about one run beside its rows. */
 struct hp_compare_run {
 	double ready;	/* share of its threads' time without a core; NAN = not known */
 	double started;	/* seconds; NAN = not known */
@@ -134,7 +134,7 @@ double hp_compare_percent(const struct hp_compare_row *row);
 /* The word for a verdict, as JSON has it. */
 const char *hp_compare_word(enum hp_compare_verdict verdict);
 
-/* Looks at a run while it is open. */
+/* Examines a run while it is open. */
 typedef void hp_compare_seen(void *context, struct hp_report *report);
 
 /*

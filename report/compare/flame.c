@@ -14,7 +14,7 @@
 	"The mean of each side's runs. Colours show the difference, whether or not it is beyond " \
 	"chance: the tables above say that."
 
-/* A tree for each; what a run says of it has the same key. */
+/* A tree for each; the entries of one run for it have the same key. */
 static const struct kind {
 	const char *key;
 	const char *titles[2];	/* as wide as A, as wide as B */

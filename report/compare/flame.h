@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * flame.h - differential flame graphs: the call paths of both sides in one tree, each
- * with what it has in a run of A and in a run of B.
+ * with its weight in a run of A and in a run of B.
  */
 #ifndef HP_REPORT_COMPARE_FLAME_H
 #define HP_REPORT_COMPARE_FLAME_H
@@ -29,7 +29,7 @@ void hp_compare_flame_release(struct hp_compare_flame *flame);
 /* Adds a run to a struct hp_compare_flame_side: a hp_compare_seen. */
 void hp_compare_flame_add(void *side, struct hp_report *report);
 
-/* When all runs are added: values become those of one run.  False if there is nothing to draw. */
+/* When all runs are added: values become those of one run.  False without anything to show. */
 bool hp_compare_flame_settle(struct hp_compare_flame *flame);
 
 #endif

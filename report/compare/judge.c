@@ -12,11 +12,11 @@
 #include "report/compare/rank.h"
 #include "report/compare/relative.h"
 
-#define RUNS_VARYING 3	/* a side, to tell of a count that varies */
-#define GAP 3	/* so many times the larger range, a gap is none by chance */
+#define RUNS_VARYING 3	/* a side, to detect a varying count */
+#define GAP 3	/* so many times the larger range, a gap isn't due to chance */
 #define THREADED_SHARE 0.2	/* of a count, in a program with threads and with one run a side */
 #define THREADED_COUNT 50
-#define LOOSE_SHARE 0.1	/* what the machine has a say in: differences below are none */
+#define LOOSE_SHARE 0.1	/* figures that the machine influences: differences below don't count */
 #define LOOSE_CHANCE 0.003
 #define ORDER_CHANCE 0.05
 #define UNSEEN_MAX 10	/* tenfold */
@@ -168,7 +168,7 @@ static double ready_median(const struct hp_compare_side *side)
 	return median;
 }
 
-/* All of one side before the other: what changed meanwhile looks like a change of the program. */
+/* All of one side before the other: changes in between look like a change of the program. */
 static bool is_in_turns(const struct hp_compare *compare)
 {
 	double *started = hp_xcalloc(compare->run_count + 1, sizeof(*started)), chance;

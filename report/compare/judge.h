@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * judge.h - which differences are told: the rule of `hotpath compare`.
+ * judge.h - decides the differences to report: the rule of `hotpath compare`.
  *
- * Counts that are the same in all runs of each side: any difference is told, with one run a
- * side, too.  With one run a side of a program with several threads no one knows whether the
- * count varies, so a small difference stays unsure.  Counts that vary are told if the ranges
- * of both sides do not overlap, and if that is beyond chance: as a rank sum, for as many
- * varying counts as there are, or because the gap is several times the larger range.
+ * Counts that are the same in all runs of each side: any difference is reported, with one
+ * run a side, too.  With one run a side of a program with several threads no one knows
+ * whether the count varies, so a small difference stays unsure.  Counts that vary are
+ * reported if the ranges of both sides do not overlap, and if that is beyond chance: as a
+ * rank sum, for as many varying counts as there are, or because the gap is several times
+ * the larger range.
  *
  * Times, with HP_COMPARE_RUNS_MIN runs a side: refused if threads waited for a core, or if
  * the runs were not made in turns.  Else a rank-sum test; its chance must be below
@@ -28,7 +29,7 @@
 #define HP_JUDGE_READY 0.10	/* of the time that threads wanted a core, without one */
 #define HP_JUDGE_READY_APART 0.05	/* between the sides */
 
-/* When all runs are added: sets verdicts, medians, chances and what is refused, and puts rows in order. */
+/* When all runs are added: sets verdicts, medians, chances and refusals, and puts rows in order. */
 void hp_compare_judge(struct hp_compare *compare);
 
 #endif

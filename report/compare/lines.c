@@ -164,7 +164,7 @@ static void counts_list(struct hp_compare_text *text, const struct hp_compare *c
 		text->counts.note = hp_xprintf("None of %zu counts differs.", all);
 }
 
-/* Of what was judged: from which size on a change would have been seen. */
+/* Of the judged rows: from which size on a change would have been seen. */
 static char *unseen_text(const struct hp_compare *compare)
 {
 	double least = INFINITY, most = 0;

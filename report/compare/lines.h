@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h - what is said of a comparison to people: texts that the table, Markdown and the
- * page share.
+ * lines.h - a comparison in sentences: texts that the table, Markdown and the page share.
  */
 #ifndef HP_REPORT_COMPARE_LINES_H
 #define HP_REPORT_COMPARE_LINES_H

@@ -105,7 +105,7 @@ static const char *metric_of(char *word)
 	return word;
 }
 
-/* NULL, or what is wrong with the line. */
+/* NULL, or the error in the line. */
 static const char *line_read(struct hp_policy *policy, char *line)
 {
 	char *words[WORDS] = { NULL };

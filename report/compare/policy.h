@@ -34,7 +34,7 @@ struct hp_policy {
 	size_t count, room;
 };
 
-/* A failure is told in one line on stderr, and then the policy is empty. */
+/* A failure is reported in one line on stderr, and then the policy is empty. */
 bool hp_policy_read(struct hp_policy *policy, const char *path);
 void hp_policy_release(struct hp_policy *policy);
 

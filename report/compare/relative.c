@@ -50,7 +50,7 @@ static double factor_of(const struct relative *all, size_t run, size_t but)
 	return factor;
 }
 
-/* A chance of 1 where there is no factor. */
+/* A chance of 1 without a factor. */
 static void row_test(const struct relative *all, size_t row, struct test *test)
 {
 	size_t a = all->compare->a.count, b = all->compare->b.count;

@@ -3,17 +3,17 @@
  * relative.h - own times against those of the other functions of the same run.
  *
  * Where the clock of a core changes from run to run, all functions of a run are faster or slower
- * together, by more than what is looked for.  So each run gets a factor: the median, over its
- * functions, of their time divided by their median over all runs.  A function that changed
- * stands out against it.  The factor is robust as long as fewer than half of the functions
- * changed: what changes all alike is seen by the plain test only.
+ * together, by more than the difference in question.  So each run gets a factor: the median,
+ * over its functions, of their time divided by their median over all runs.  A function that
+ * changed stands out against it.  The factor is robust as long as fewer than half of the
+ * functions changed: what changes all alike is seen by the plain test only.
  */
 #ifndef HP_REPORT_COMPARE_RELATIVE_H
 #define HP_REPORT_COMPARE_RELATIVE_H
 
 #include "report/compare/compare.h"
 
-#define HP_RELATIVE_MIN 4	/* functions; with fewer there is no factor */
+#define HP_RELATIVE_MIN 4	/* functions; with fewer, no factor */
 
 /*
  * Tests the `count` rows and sets chance, unseen, relative and verdict of those whose chance is

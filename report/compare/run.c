@@ -2,10 +2,10 @@
 /*
  * run.c - see run.h.
  *
- * Each run is a `hotpath run` of its own that leaves its segment in a file of a fresh folder.
- * The program sees what it sees under `hotpath run`: only variables of our own are set.
- * Before them, each command is run once for nothing: the first run of a program reads its
- * files from disk.  It also tells how long a run takes, and so how many samples a second it needs.
+ * Each run is a separate `hotpath run` that leaves its segment in a file of a fresh folder.
+ * The program's environment is the same as under `hotpath run`: only variables of our own
+ * are set.  Before them, each command is run once for nothing: the first run of a program
+ * reads its files from disk.  Its duration also decides the samples a second.
  */
 #include "report/compare/run.h"
 
@@ -145,7 +145,7 @@ static int run_once(struct runner *runner, char **command, size_t count, struct 
 	return status;
 }
 
-/* What hotpath-run could not start, it has told; a crash is told here. */
+/* What hotpath-run could not start, it has told; a crash is reported here. */
 static bool is_good(int status, const char *command)
 {
 	if (status == -1)

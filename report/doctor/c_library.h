@@ -31,7 +31,7 @@ bool hp_c_library_beside(const char *linker, char path[PATH_MAX]);
 /* The libc.so.6 of the system in the folder `root`.  False = none. */
 bool hp_c_library_in(const char *root, char path[PATH_MAX]);
 
-/* The loader of this program, as the kernel was told; "" = unknown. */
+/* The loader of this program, as passed to the kernel; "" = unknown. */
 const char *hp_own_linker(void);
 
 void hp_c_library_text(unsigned version, char text[HP_C_LIBRARY_TEXT]);

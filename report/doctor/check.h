@@ -86,7 +86,7 @@ extern const struct hp_check_group hp_check_root;	/* of patient->root */
 /* The first line of a small file in fresh memory, or NULL. */
 char *hp_first_line(const char *path);
 
-/* Stores what the loader reports about the program; patient->program is already filled. */
+/* Stores the loader's information about the program; patient->program is already filled. */
 void hp_patient_examine(struct hp_patient *patient);
 void hp_patient_release(struct hp_patient *patient);
 

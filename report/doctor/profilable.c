@@ -2,7 +2,7 @@
 /*
  * profilable.c - can this program be profiled, and how much of it?
  *
- * The loader lists what it would load with our library preloaded, as for ldd:
+ * The loader lists its would-be loads with our library preloaded, as for ldd:
  * it maps the libraries and runs none of their code. Only our own ld.so is
  * used; a foreign file could name any program as its loader.
  */
@@ -30,7 +30,7 @@ static char *list_add(char *list, const char *name)
 
 /* --- the examination --- */
 
-/* `#!/usr/bin/env NAME`: env looks for NAME, and that is what runs. */
+/* `#!/usr/bin/env NAME`: env searches for NAME, and runs that. */
 static void follow_env(struct hp_program *program)
 {
 	char *line = hp_first_line(program->path);

@@ -2,8 +2,8 @@
 /*
  * program.h - finds the file of a command and whether it can be profiled.
  *
- * ld.so loads our library into a program. If there is no ld.so or it refuses,
- * the user gets a message before the program runs instead of an empty report.
+ * ld.so loads our library into a program. If ld.so is missing or refuses, the
+ * user gets a message before the program runs instead of an empty report.
  * `hotpath run` checks each time, so this only reads a few hundred bytes;
  * `hotpath doctor` continues with libelf (report/elf/binary.h).
  */

@@ -4,7 +4,7 @@
  * runs, the kernel's CPU samples, and other profilers.
  *
  * Functions, call tree and threads need none of the privileges of perf, and the
- * texts say so: no one should open up a machine for nothing.
+ * texts mention it: no one should open up a machine for nothing.
  */
 #include <dlfcn.h>
 #include <errno.h>

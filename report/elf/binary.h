@@ -13,7 +13,7 @@
 
 struct hp_binary {
 	const char *fault;	/* why it could not be read, a static text; NULL = it was */
-	size_t functions;	/* names of its own functions */
+	size_t functions;	/* names of functions that it defines */
 	bool has_symtab;	/* names of all functions, not only of exported ones */
 	bool has_debug;	/* names of source files and lines */
 	char *separate;	/* the file that has them; NULL = the file itself */

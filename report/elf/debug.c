@@ -65,7 +65,7 @@ static bool is_same(const struct hp_inline *a, const struct hp_inline *b, size_t
 	return true;
 }
 
-/* Looks up each address from `low` up to `high`. */
+/* Resolves each address from `low` up to `high`. */
 static void range_learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t low,
 			uint64_t high)
 {

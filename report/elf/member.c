@@ -2,7 +2,7 @@
 /*
  * member.c - see member.h.
  *
- * What stands in front of the first object of a block:
+ * The header before the first object of a block:
  *   nothing; the number of objects, 8 bytes, in C++'s new T[n] where T has a destructor (Itanium C++
  *   ABI, 2.7); the counts of std::make_shared, 16 bytes, in libstdc++ and (24) in libc++.
  */
@@ -84,7 +84,7 @@ static bool is_compound(int tag)
 	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
-/* Looks through const, volatile and names of types; true if one of these names is the wanted one. */
+/* Skips const, volatile and names of types; true if one of these names is the wanted one. */
 static bool strip(struct search *s, Dwarf_Die *type)
 {
 	for (int i = 0; i < DEPTH_MAX; i++) {
@@ -177,7 +177,7 @@ static bool in_array(struct search *s, Dwarf_Die *type, uint64_t offset, char pa
 	return is_it;
 }
 
-/* Is a member of the wanted type at `offset`?  Its path is added; what lies inside of std's types is not. */
+/* Is a member of the wanted type at `offset`?  Its path is added; members of std's types aren't. */
 static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char path[MEMBER_PATH_MAX],
 		      int depth)
 {
@@ -204,7 +204,7 @@ static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char pa
 
 /* --- candidates --- */
 
-/* A member `_M_...` is the C++ library's own: what it is in is the program's word for it. */
+/* A member `_M_...` is the C++ library's own: the type around it is the program's word for it. */
 static void path_end(char path[MEMBER_PATH_MAX])
 {
 	static const char *const inner[] = { "._M_", ".__m_", ".__cv_" };
@@ -294,7 +294,7 @@ static void compound_note(struct search *s, Dwarf_Die *die, const char *name, in
 {
 	char whole[TYPE_NAME_MAX];
 
-	/* The C++ library's own types are no owner. */
+	/* The C++ library's own types don't count as owners. */
 	if (strncmp(s->scope, "std::", 5) == 0 || strncmp(s->scope, "__gnu_cxx::", 11) == 0)
 		return;
 	if (name && strlen(s->scope) + strlen(name) < sizeof(whole)) {

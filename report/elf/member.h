@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * member.h - which member of which type lies at an offset of a heap block.
+ * member.h - finds the member of a type at an offset of a heap block.
  *
- * Nothing in a process says of what type a block is.  The compilation unit that allocates it
- * has the complete type in its debug information, though: a type is a candidate if the block's
- * size is a multiple of its size, and it has a member of the wanted type at the offset.  Of several
+ * The type of a block is recorded nowhere in a process.  The compilation unit that allocates it has
+ * the complete type in its debug information, though: a type is a candidate if the block's size is
+ * a multiple of its size, and it has a member of the wanted type at the offset.  Of several
  * candidates none is taken, unless the functions that allocate the block name one.
  */
 #ifndef HP_REPORT_ELF_MEMBER_H
@@ -31,7 +31,7 @@ struct hp_member_wanted {
 char *hp_member_name(struct hp_symbol_file *file, const struct hp_member_wanted *wanted);
 
 /*
- * The same of a variable: a fresh "accounts[7].m" for what lies `wanted->offset` bytes after the
+ * The same of a variable: a fresh "accounts[7].m" for the member `wanted->offset` bytes after the
  * start of the variable `name` (as debug information has it, without namespaces) of `wanted->size`
  * bytes.  The address and the functions are not looked at.
  */

@@ -16,7 +16,7 @@
 #include "report/elf/elf_file.h"
 
 struct hp_symbol_table {
-	char *bytes;	/* of Elf64_Sym, fresh; NULL = there is no table */
+	char *bytes;	/* of Elf64_Sym, fresh; NULL = no table */
 	char *names;	/* fresh, 0-terminated */
 	uint64_t names_size;
 	size_t count;

@@ -35,7 +35,7 @@ int hp_export_firefox(struct hp_report *report, int fd);	/* firefox.c */
 int hp_export_pprof_mutex(struct hp_report *report, int fd);	/* pprof_mutex.c */
 int hp_export_flamegraph(struct hp_report *report, int fd);	/* flamegraph.c */
 
-/* alloc.c: collapsed stacks of what the paths allocated, and a heap profile. */
+/* alloc.c: collapsed stacks of allocations by path, and a heap profile. */
 int hp_export_folded_bytes(struct hp_report *report, int fd);
 int hp_export_folded_count(struct hp_report *report, int fd);	/* blocks */
 int hp_export_folded_live(struct hp_report *report, int fd);	/* bytes held at the end */

@@ -16,7 +16,7 @@
 
 /*
  * Creates the folder, private to its owner, and sets report->profile_path. Does
- * nothing if no profile was requested or there are no samples. Prints a line on
+ * nothing without a requested profile or without samples. Prints a line on
  * failure.
  */
 void hp_profile_place(struct hp_report *report, hp_complain complain, void *context);

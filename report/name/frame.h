@@ -41,7 +41,7 @@ struct hp_frames *hp_frames_new(const struct hp_model *model, struct hp_symbols 
 void hp_frames_free(struct hp_frames *frames);
 
 /*
- * For a later refresh of the same model: looks up missing names again. True if
+ * For a later refresh of the same model: resolves missing names again. True if
  * a place got another function or became a wrapper.
  */
 bool hp_frames_look(struct hp_frames *frames, struct hp_symbols *symbols);

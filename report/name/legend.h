@@ -8,7 +8,7 @@
  *   o  build-id (hex digits)  path  device  inode  why its names are missing, if they are
  *   p  compiler, as in the debug information
  *   f  object  address (hex)  flags  name  file  line  column
- *   a  the same of an address in code that is no function's start
+ *   a  the same of an address in code where no function starts
  *   d  object  address  -  name, of a variable
  *
  * Flags: m = the symbol `main` starts here.  Unknown lines are ignored, so

@@ -69,7 +69,7 @@ size_t hp_name_step(const char *name, const char *text, int *depth)
 	return 1;
 }
 
-/* Where the parameters start; the end if there are none. */
+/* Where the parameters start; the end without them. */
 static size_t parameters_at(const char *name)
 {
 	int depth = 0;
@@ -172,7 +172,7 @@ static char *hollow(const char *name, char open, enum gone gone)
 	char *copy = hp_xmalloc(3 * strlen(name) + 1);
 	char *to = copy;
 	int depth = 0;
-	int hidden_at = 0; /* depth inside of what is being skipped */
+	int hidden_at = 0; /* depth inside of the skipped part */
 
 	for (const char *c = name; *c;) {
 		size_t length = hp_name_step(name, c, &depth);

@@ -4,8 +4,8 @@
  *
  * The asking thread creates the questions and alone has the map to find them
  * again. They go to the finder thread through a list under the lock, and come
- * back through `is_told`, stored last. Files come before addresses: the names
- * in their symbol tables are most of what is shown, and fast to read.
+ * back through `is_told`, stored last. Files come before addresses: most names
+ * shown are in their symbol tables, which are fast to read.
  */
 #include "report/name/resolver.h"
 

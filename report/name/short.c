@@ -66,7 +66,7 @@ static const char *bracket_end(const char *name, const char *open)
 	return open;
 }
 
-/* --- what is at the end --- */
+/* --- the end of a name --- */
 
 /* Bytes of `name` without a compiler's clone suffix: foo.constprop.0 */
 static size_t without_clone(const char *name, size_t size)

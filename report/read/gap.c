@@ -2,11 +2,11 @@
 /*
  * gap.c - see gap.h.
  *
- * What is known. For a function whose calls are sampled, k slow calls were
- * timed. There are also events: gaps below a caller that took longer than their
- * calls usually take (segment/FORMAT.md). An event is an untimed slow call of
- * the function or something else: a slow call of another function, or the
- * caller's own time.
+ * Known facts. For a function whose calls are sampled, k slow calls were timed.
+ * There are also events: gaps below a caller that took longer than their calls
+ * usually take (segment/FORMAT.md). An event is an untimed slow call of the
+ * function or something else: a slow call of another function, or the caller's
+ * own time.
  *
  * The share. Let t be the function's share of all these. A slow call of it is
  * timed with the probability p of its mode, so an event is seen with
@@ -72,7 +72,7 @@ struct gaps {
 	struct claim *claims;	/* of each node */
 };
 
-/* --- what was recorded --- */
+/* --- recorded data --- */
 
 static uint32_t set_new(struct gaps *g)
 {

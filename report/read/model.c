@@ -63,8 +63,8 @@ static double rate_between(const struct hp_moment *a, const struct hp_moment *b)
 }
 
 /*
- * The target was killed within its first second, so there is no second moment.
- * If the segment is from this boot, the present is one.
+ * The target was killed within its first second, so the second moment is
+ * missing. If the segment is from this boot, the present is one.
  */
 static double rate_guess(const struct hp_header *header)
 {
@@ -562,7 +562,7 @@ static void functions_count(struct hp_model *model)
 	}
 }
 
-/* --- looks --- */
+/* --- refreshes --- */
 
 /* State that each refresh rebuilds. */
 static void clear(struct hp_model *model)

@@ -117,7 +117,7 @@ struct hp_model_function {
 	double body_count;
 	double timed_ticks;	/* own time of calls that were timed all, */
 	double timed_count;
-	double pending_count;	/* calls of rows with others, none of which was sampled */
+	double pending_count;	/* calls of rows with others, all unsampled */
 	double tail_variance;
 	double total_doubt;	/* linear errors, ticks */
 	double self_doubt;
@@ -188,7 +188,7 @@ struct hp_model_thread_name {
 	uint64_t end;	/* ticks */
 };
 
-/* What is missing from the report, and how much. */
+/* Data missing from the report, and how much. */
 struct hp_model_losses {
 	uint64_t refused_chunks;
 	uint64_t refusals;	/* refused by the kernel: memory outside of the segment, system calls */
@@ -228,7 +228,7 @@ struct hp_model {
 	uint64_t thread_ns;	/* lifetimes of the threads covered by `blocked_ns` */
 	uint64_t peak_rss_kb;	/* largest process */
 	uint64_t rss_kb;
-	uint64_t overhead_ns;	/* what the hooks cost, all threads */
+	uint64_t overhead_ns;	/* the hooks' cost, all threads */
 	uint32_t threads_interval_ms;
 	struct hp_model_losses losses;
 

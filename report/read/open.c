@@ -28,7 +28,7 @@ struct build {
 	struct hp_opens *opens;
 	struct hp_model *model;
 	uint64_t now;
-	uint64_t block;	/* `root` of the block looked at: what it is told by */
+	uint64_t block;	/* `root` of the block looked at: identified by */
 	uint64_t began;	/* start of the stack whose times are used; 0 = none */
 };
 

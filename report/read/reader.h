@@ -100,7 +100,7 @@ uint16_t hp_reader_port(const struct hp_reader *reader);
 /* Odd while the sampler folds rows of threads; changes with each fold. */
 uint32_t hp_reader_folding(const struct hp_reader *reader);
 
-/* What the session recorded: bits of enum hp_recorded_kind; 0 = unknown. */
+/* The session's recorded data: bits of enum hp_recorded_kind; 0 = unknown. */
 uint32_t hp_reader_recorded(const struct hp_reader *reader);
 
 /* How often the kernel refused the library memory or a system call. */

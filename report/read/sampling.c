@@ -206,7 +206,7 @@ static const struct hp_stack_node *node_at(const struct hp_model_sampling *sampl
 			     sizeof(struct hp_stack_node));
 }
 
-/* Reads what is new and changes.  False = that is not known, all must be read. */
+/* Reads new and changed data.  False = that is not known, all must be read. */
 static bool stacks_follow(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			  const struct hp_map *objects)
 {

@@ -19,7 +19,7 @@ struct hp_model_stack {
 	uint32_t object;	/* place in the model's objects, or HP_NONE */
 	uint32_t above;	/* the caller's place, lower than its own; the root's is 0 */
 	uint32_t parent;	/* the same; where the profiler's frames are hidden, the first of the program */
-	uint64_t samples;	/* of which this is the innermost place */
+	uint64_t samples;	/* with this as the innermost place */
 	uint64_t cpu_ns;
 	uint64_t waits;
 	uint64_t blocked_ns;
@@ -51,7 +51,7 @@ struct hp_model_sampling {
 	uint64_t changes;	/* offset of the ring of changes; 0 = none, or everything must be reread */
 	uint64_t seen;	/* number of the first unread change */
 	char *profile;	/* path of samply's profile; NULL = none */
-	char *trouble;	/* why there are no samples of samply */
+	char *trouble;	/* the reason for missing samples of samply */
 };
 
 /*

@@ -78,8 +78,8 @@ static void settle_pending(const struct hp_tree *tree, const struct hp_model *mo
 /*
  * Stalls happen per time or per call, whichever gives more; a row without any
  * may have had some that were not sampled. The usual stall (geometric mean) is
- * caused by the machine and hits any row; one function's rare slow path says
- * nothing about others.
+ * caused by the machine and hits any row; one function's rare slow path doesn't
+ * predict others'.
  */
 static void settle_tail(const struct hp_tree *tree, const struct hp_model *model, size_t place,
 			double room)

@@ -57,7 +57,7 @@ static void choose_word(struct hp_report *report, const char *word, size_t lengt
 	}
 	section = section_named(word, length);
 	if (section == hp_section_count)
-		return;	/* which was told when the settings were read */
+		return;	/* reported when the settings were read */
 	if (!is_out && !hp_sections[section]->columns)
 		say(speaker, hp_xprintf("this version does not record report section '%.*s'",
 					(int)length, word));

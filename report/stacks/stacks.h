@@ -56,8 +56,8 @@ struct hp_stacks {
 };
 
 /*
- * Returns 0, or -errno with *why set to a static text (perhaps NULL). Then
- * there are no stacks, but perhaps recorded data.
+ * Returns 0, or -errno with *why set to a static text (perhaps NULL). Then the
+ * stacks are missing, but recorded data may exist.
  */
 int hp_stacks_init(struct hp_stacks *stacks, pid_t pid, const char **why);
 void hp_stacks_release(struct hp_stacks *stacks);

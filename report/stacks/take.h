@@ -9,7 +9,7 @@
  * stopped. One thread of ours does all of it and then ends: the kernel detaches
  * every thread that it still traces, as it does if we are killed.
  *
- * What the process notices:
+ * Effects on the process:
  *   - a stopped process (SIGSTOP) stays stopped;
  *   - a signal that arrives meanwhile is delivered as usual;
  *   - the kernel restarts an interrupted system call, including those that

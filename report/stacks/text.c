@@ -103,7 +103,7 @@ static void group_head(const struct hp_stacks *stacks, const struct hp_stack_gro
 	free(state);
 }
 
-/* --- what was recorded --- */
+/* --- recorded data --- */
 
 /* The stack does not show a wait that began later. */
 static const struct hp_stack_known_thread *recorded_of(const struct hp_stacks *stacks,

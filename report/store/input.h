@@ -19,9 +19,9 @@ struct hp_input {
 };
 
 /*
- * `path` is a file, "-" (stdin), or NULL for the newest kept run. If there is
- * no such file, it may be a kept run's name, its pid, or its program's name. On
- * failure `complain` gets one line and `input` holds nothing.
+ * `path` is a file, "-" (stdin), or NULL for the newest kept run. If that file
+ * doesn't exist, it may be a kept run's name, its pid, or its program's name.
+ * On failure `complain` gets one line and `input` holds nothing.
  */
 bool hp_input_open(struct hp_input *input, const char *path, hp_complain complain, void *context);
 

@@ -17,8 +17,8 @@
 /*
  * Maps `count` further segments after `segment`, which was mapped from `fd`:
  * only those that match its table and are sealed. The caller keeps the
- * descriptors, open until hp_kept_write is no longer called. False = no room,
- * and `segment` is unchanged.
+ * descriptors, open until the last call of hp_kept_write. False = no room, and
+ * `segment` is unchanged.
  */
 bool hp_parts_join(struct hp_segment *segment, int fd, const int *fds, unsigned count);
 

@@ -2,9 +2,9 @@
 /*
  * store.c - see store.h.
  *
- * Several sessions may end at once: each cleans up what it finds, and a file
- * removed by another one counts as removed. Temporary files of killed writers
- * are removed after a day.
+ * Several sessions may end at once: each cleans up the files that it finds, and
+ * a file removed by another one counts as removed. Temporary files of killed
+ * writers are removed after a day.
  *
  * The profiled program may have run as root with a user's HOME (sudo -E, a
  * service).  A folder created there by root would lock the user out, so a
@@ -210,7 +210,7 @@ int hp_store_open(struct hp_store *store)
 	char failed[sizeof(store->failed)];
 
 	memcpy(failed, store->failed, sizeof(failed));
-	store->fd = -1;	/* must not be closed if there is no fallback folder */
+	store->fd = -1;	/* must not be closed without a fallback folder */
 	open_spare(store);
 	store->fd = fd;
 	memcpy(store->failed, failed, sizeof(failed));

@@ -2,7 +2,7 @@
 /*
  * asset.h - the files of report/web, which are in the command itself.
  *
- * flame.js draws what report/view/flame.h writes, into any element of any page: it defines
+ * flame.js shows the output of report/view/flame.h in any element of any page: it defines
  * hotpathFlame(element, data) and touches nothing else.  flame.css has its style.
  */
 #ifndef HP_REPORT_VIEW_ASSET_H

@@ -3,10 +3,9 @@
  * brief.c - the default report: what weighs in a run, on one screen.
  *
  * It has parts: the head, what to do, the CPU, waits, memory, a last line on how good the figures
- * are.  A part without anything worth telling is not there.  Rows are numbers, a name,
- * and a remark; numbers are never cut, the name gets a share of the width, and the
- * remark the rest.  If all of it were more than LINES_MAX lines, the longest parts
- * give up their last rows.
+ * are.  A part without anything worth telling is not there.  Rows are numbers, a name, and a
+ * remark; numbers are never cut, the name gets a share of the width, and the remark the rest.  If
+ * all of it were more than LINES_MAX lines, the longest parts lose their last rows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -203,7 +202,7 @@ static char *joined(char *text, char *more, const char *gap)
 	return whole;
 }
 
-/* The hottest line, and what it calls that is not the program's. */
+/* The hottest line, and its callees outside the program. */
 static char *cpu_remark(const struct hp_answer *answer, const struct hp_answer_cpu *row)
 {
 	struct hp_text_cell count;
@@ -240,7 +239,7 @@ static void cpu_make(const struct hp_answer *answer, struct part *part)
 			hp_xstrdup("by function of the program, with what it calls elsewhere");
 }
 
-/* By the hooks, where there are no samples to speak of. */
+/* From the hooks, without a useful number of samples. */
 static void timed_make(const struct hp_answer *answer, struct part *part)
 {
 	struct hp_text_cell cell, count;

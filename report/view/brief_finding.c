@@ -2,8 +2,8 @@
 /*
  * brief_finding.c - what to do: the findings, in the default report.
  *
- * Each is a sentence, and below it what that would gain at most, what it follows from and
- * how sure it is.  Lines are wrapped between words.
+ * Each is a sentence, and below it an upper bound of the gain, the evidence and its
+ * certainty.  Lines are wrapped between words.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,7 @@
 #define DOT " \302\267 "
 #define LABEL "%-10s"
 #define LABEL_WIDTH 10
-#define PART_MIN 0.015 /* of the threads' time, to be told */
+#define PART_MIN 0.015 /* of the threads' time, to be shown */
 #define PARTS_TOLD 4
 #define COMMAND_MIN 20
 #define NEXT_NAME 30 /* longer names are not proposed */
@@ -91,7 +91,7 @@ static char *when_text(const struct hp_report *report)
 	return hp_xstrdup(text);
 }
 
-/* As above the tables, and a status of 0 is told, too. */
+/* As above the tables, and a status of 0 is shown, too. */
 static char *ending_text(const struct hp_report *report)
 {
 	const struct hp_header *header = &report->model.reader.header;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * brief_part.h - what the files share that write the default report.
+ * brief_part.h - shared by the files that write the default report.
  */
 #ifndef HP_REPORT_VIEW_BRIEF_PART_H
 #define HP_REPORT_VIEW_BRIEF_PART_H
@@ -11,13 +11,13 @@
 /* "41%", "9.2%": a share of a whole, never above 100. */
 const char *hp_part_share(struct hp_text_cell *cell, double part, double whole);
 
-/* What was run, how long, where its time went, the CPU and the memory it took. */
+/* The command, its duration, where its time went, its CPU and memory. */
 void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* What to do: the findings with the largest gains, or a sentence that there are none. */
+/* What to do: the findings with the largest gains, or a sentence without any. */
 void hp_part_findings_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* A fresh line: what to ask this run next; NULL = nothing needs to be said. */
+/* A fresh line: what to ask this run next; NULL = nothing to say. */
 char *hp_brief_hint(struct hp_report *report, const struct hp_look *look);
 
 /* How good the figures are, and what to ask next. */

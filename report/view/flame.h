@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame.h - what a run says by path, as trees that a flame graph draws.
+ * flame.h - a run's data by path, as trees for a flame graph.
  *
  * A graph is a measure (time, CPU, bytes, ...) on a tree; measures of one source
  * share a tree.  Equal names below equal callers are one node.  The text of all
- * graphs, as JSON, is what report/view/web/flame.js draws:
+ * graphs, as JSON, for report/view/web/flame.js:
  *
  *   { "title": "lua bench.lua", "names": ["main", ...], "kinds": [0, ...],
  *     "trees": [ { "parent": [-1, 0, ...], "name": [0, 4, ...] } ],
  *     "graphs": [ { "key": "cpu", "title": "CPU", "unit": "ns", "about": "...",
  *                   "tree": 0, "self": [0, 17, ...] } ] }
  *
- * `parent` is a place in the same tree, lower than the node's own; node 0 is the
- * whole.  `self` is what the node has without the nodes below it, a whole number.
- * `kinds` is beside `names`: enum hp_flame_kind.  A graph of two that are compared also has
- * "side", which of them "self" is, and "other", the same of the other one.
+ * `parent` is a place in the same tree, lower than the node's own; node 0 is the whole.
+ * `self` is the node's value without the nodes below it, a whole number. `kinds` is beside
+ * `names`: enum hp_flame_kind.  A graph of two that are compared also has "side", which of
+ * them "self" is, and "other", the same of the other one.
  */
 #ifndef HP_REPORT_VIEW_FLAME_H
 #define HP_REPORT_VIEW_FLAME_H
@@ -30,7 +30,7 @@ enum hp_flame_kind {
 	HP_FLAME_PROGRAM = 0,	/* code of the program */
 	HP_FLAME_LIBRARY = 1,
 	HP_FLAME_KERNEL = 2,
-	HP_FLAME_OTHER = 3,	/* no code that is known: what was waited for, what is left out */
+	HP_FLAME_OTHER = 3,	/* no code that is known: waits by cause, the omitted part */
 };
 
 #define HP_FLAME_MEASURES 4	/* of one tree */
@@ -94,7 +94,7 @@ struct hp_flame_tree *hp_flame_tree_begin(struct hp_flame *flame, const char *ro
 uint32_t hp_flame_name(struct hp_flame *flame, const char *name, enum hp_flame_kind kind);
 uint32_t hp_flame_child(struct hp_flame_tree *tree, uint32_t parent, uint32_t name);
 
-/* Sums up what has the least until at most `most` nodes are left. */
+/* Merges the smallest nodes until at most `most` are left. */
 void hp_flame_prune(struct hp_flame *flame, struct hp_flame_tree *tree, size_t most);
 
 #endif

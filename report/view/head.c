@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * head.c - the lines above the tables: what was run, what it took, what is missing.
+ * head.c - the lines above the tables: the command, its resources, missing data.
  */
 #include <math.h>
 #include <signal.h>
@@ -224,7 +224,10 @@ static const void *top_row(struct hp_report *report, const struct hp_section *se
 			if (column->unit == HP_UNIT_NAME)
 				hp_cell_get(&cell, &value);
 		}
-		/* That main takes 100 % of main is no news, and what has no stack is nowhere. */
+		/*
+		 * That main takes 100 % of main isn't news, and samples without a stack are
+		 * nowhere.
+		 */
 		if (value.text != report->caller &&
 		    (!value.text || strcmp(value.text, HP_NO_STACK) != 0))
 			return list->rows[i];
@@ -296,7 +299,7 @@ static void top_write(struct hp_report *report, const struct hp_look *look, FILE
 		fputc('\n', out);
 }
 
-/* --- what is missing --- */
+/* --- missing data --- */
 
 static void loss_write(uint64_t count, const char *text, FILE *out)
 {
@@ -352,7 +355,7 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, u
 		fprintf(out, "note      names of %u more files are missing\n", count - most);
 }
 
-/* What they told themselves is below, in no sum above. */
+/* Their own account is below, in no sum above. */
 static void unwatched_write(struct hp_report *report, FILE *out)
 {
 	struct hp_text_cell cells[3];

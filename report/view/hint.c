@@ -52,7 +52,7 @@ static bool is_system_file(const char *file)
 	return false;
 }
 
-/* A function's own name, or that of what it is a part of, stands in one of these. */
+/* A function's own name, or that of the type around it, is in one of these. */
 static bool is_system_name(const char *name)
 {
 	static const char *const spaces[] = { "std::", "__gnu_cxx::" };

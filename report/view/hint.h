@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hint.h - what the user could do better, seen in what was recorded.
+ * hint.h - advice for the user, derived from recorded data.
  */
 #ifndef HP_REPORT_VIEW_HINT_H
 #define HP_REPORT_VIEW_HINT_H

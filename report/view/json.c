@@ -168,7 +168,7 @@ static void section_add(struct hp_report *report, const struct hp_section *secti
 
 /* --- the whole --- */
 
-/* What was found out when the run ended. */
+/* Facts found when the run ended. */
 static void facts_add(const struct hp_facts *facts, cJSON *meta)
 {
 	const char *sha = hp_facts_get(facts, "git.sha");

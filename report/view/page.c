@@ -48,7 +48,7 @@ static bool is_style(const struct hp_page_file *file)
 	return strncmp(file->type, "text/css", 8) == 0;
 }
 
-/* Writes page.html from `at` to the mark, and returns what is after it. */
+/* Writes page.html from `at` to the mark, and returns the rest. */
 static const char *part_write(const char *at, const char *mark, FILE *out)
 {
 	const char *end = strstr(at, mark);

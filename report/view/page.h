@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h - the web page, which draws the report and lets people walk through it.
+ * page.h - the web page, which shows the report and lets people walk through it.
  *
  * One page for two ways: served by live/http/site.c, it asks the server's routes for
  * its figures; written to a file by hp_page_write, it has them inside, and opens
@@ -24,7 +24,7 @@ struct hp_page_file {
 extern const struct hp_page_file hp_page_files[];
 extern const size_t hp_page_file_count;
 
-/* What the served page may do, for the header Content-Security-Policy. */
+/* The served page's permissions, for the header Content-Security-Policy. */
 extern const char hp_page_policy[];
 
 /* The page as it is served: it loads its files. */

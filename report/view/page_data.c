@@ -71,7 +71,7 @@ static void sums_add(struct hp_report *report, cJSON *to)
 	}
 }
 
-/* What is missing of the figures; nothing where all is there. */
+/* Gaps in the figures; nothing where all is there. */
 static void losses_add(const struct hp_model_losses *losses, cJSON *to)
 {
 	const struct {

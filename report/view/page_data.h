@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_data.h - what the web page shows, in JSON.
+ * page_data.h - the web page's data, in JSON.
  */
 #ifndef HP_REPORT_VIEW_PAGE_DATA_H
 #define HP_REPORT_VIEW_PAGE_DATA_H

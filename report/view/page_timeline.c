@@ -3,8 +3,8 @@
  * page_timeline.c - see page_timeline.h.
  *
  * Events of a chunk are nearly in the order of their times; a chunk whose last one
- * is older than what is requested is not read, so that a look at the last minute
- * does not cost more the longer the program runs.
+ * is older than the requested range is not read, so that the cost of showing the
+ * last minute doesn't grow with the program's run time.
  */
 #include "report/view/page_timeline.h"
 
@@ -36,7 +36,7 @@ struct timeline {
 	double step_ns;
 	const char *causes[CAUSES_MAX];
 	size_t cause_count;
-	const char **of_stack;	/* why who waits at a stack of the model does; NULL = not asked yet */
+	const char **of_stack;	/* the cause of waits at a stack of the model; NULL = not asked yet */
 	struct strip *strips;
 	size_t count;
 	size_t room;

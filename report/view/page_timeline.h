@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_timeline.h - what each thread did when, from the kernel's records, in steps
- * that are wide enough to be drawn.
+ * page_timeline.h - each thread's activity over time, from the kernel's records,
+ * in steps wide enough to be visible.
  */
 #ifndef HP_REPORT_VIEW_PAGE_TIMELINE_H
 #define HP_REPORT_VIEW_PAGE_TIMELINE_H

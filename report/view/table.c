@@ -2,9 +2,9 @@
 /*
  * table.c - the report as text.
  *
- * Tables fit the width: numbers are never cut and stand to the right, the name
- * column gets what they leave, but at least NAME_MIN columns.  Chains after it
- * give way down to CHAIN_MIN; where that is not enough the longest stand on
+ * Tables fit the width: numbers are never cut and are right-aligned, the name
+ * column gets the remaining width, but at least NAME_MIN columns.  Chains after
+ * it give way down to CHAIN_MIN; where that is not enough the longest stand on
  * lines of their own below their rows.
  */
 #include <stdlib.h>
@@ -22,12 +22,12 @@
 
 #define NAME_MIN 12
 #define CHAIN_MIN 32
-#define BELOW "  " /* in front of what stands below its row */
+#define BELOW "  " /* before the names of its children */
 #define WIDTH_USUAL 80
 #define WIDTH_MIN 20
 #define WIDTH_MAX 1000
 #define GAP 2
-#define INDENT_MAX 10 /* levels of a table that is no tree */
+#define INDENT_MAX 10 /* levels of a table that isn't a tree */
 #define COLUMNS_MAX 40
 
 #define BOLD "\033[1m"
@@ -56,7 +56,7 @@ struct grid {
 	size_t indent_most; /* levels; deeper ones stand under each other */
 };
 
-/* --- what the stream can show --- */
+/* --- capabilities of the stream --- */
 
 static bool is_set(const char *name)
 {
@@ -111,7 +111,7 @@ static bool is_text(const struct hp_column *column)
 	       column->unit == HP_UNIT_CHAIN;
 }
 
-/* What was held may come out a little below nothing where threads race. */
+/* Held bytes may come out a little below zero where threads race. */
 static const char *bytes_text(double number, struct hp_text_cell *cell)
 {
 	return hp_format_bytes(cell, hp_whole(number));
@@ -140,7 +140,7 @@ static const char *number_text(const struct hp_column *column, double number,
 	}
 }
 
-/* What ran and is too short to be told from nothing is below something, and never 0. */
+/* A call too short to measure is below the resolution, and never 0. */
 static bool is_next_to_nothing(const struct hp_column *column, const struct hp_value *value)
 {
 	double least = column->unit == HP_UNIT_SHARE ? 0.005 : 0.5;
@@ -156,7 +156,7 @@ static char *below_text(const struct hp_column *column, double upper)
 	return hp_xprintf("<%s", number_text(column, upper > least ? upper : least, &cell));
 }
 
-/* A value that is no name. */
+/* A value that isn't a name. */
 static char *cell_text(struct grid *grid, const struct column *column, const void *row)
 {
 	const struct hp_cell asked = { grid->report, row, column->column, column->percentile };
@@ -442,7 +442,7 @@ static void chains_fit(struct grid *grid)
 			column_fit(grid, i, grid->columns[i].width);
 }
 
-/* In a tree each level has less room, and a row is told by those above it. */
+/* In a tree each level has less room, and its ancestors identify a row. */
 static void tree_fit(struct grid *grid, size_t room)
 {
 	for (size_t row = 0; row < grid->list.shown; row++) {
@@ -468,7 +468,7 @@ static bool is_tree(struct grid *grid)
 	return false;
 }
 
-/* The first column is the name; it gets what the others leave. */
+/* The first column is the name; it gets the remaining width. */
 static void name_fit(struct grid *grid)
 {
 	size_t others = 0, room;
@@ -526,7 +526,7 @@ static void rule_write(const struct grid *grid, FILE *out)
 	fprintf(out, "%s\n", ink(grid->look, PLAIN));
 }
 
-/* What is not known needs no line. */
+/* Unknown values need no line. */
 static void below_write(struct grid *grid, size_t row, size_t title, FILE *out)
 {
 	size_t margin = strlen(BELOW) + title + GAP;
@@ -589,7 +589,7 @@ static void grid_release(struct grid *grid)
 
 /* --- sections --- */
 
-/* Exclusive, inclusive, both: 3/13 is said only when rows are missing. */
+/* Exclusive, inclusive, both: 3/13 is shown only when rows are missing. */
 static void title_write(struct grid *grid, const struct hp_section *section, FILE *out)
 {
 	const char *note = section->note ? section->note(grid->report) : NULL;
@@ -698,7 +698,7 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	return grid.has_estimates;
 }
 
-/* What `~` means, in the order in which it is told. */
+/* The meanings of `~`, in order. */
 static const char *const estimates[HP_ESTIMATES] = {
 	[HP_ESTIMATE_FUNCTIONS] =
 		"~ estimated: hot, short functions: every call counted, durations sampled.\n"

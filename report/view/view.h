@@ -27,7 +27,7 @@ struct hp_look {
 	bool is_coloured;
 };
 
-/* What the descriptor can show: COLUMNS or its terminal's width, else 80. */
+/* The descriptor's capabilities: COLUMNS or its terminal's width, else 80. */
 struct hp_look hp_look_of(int fd, const struct hp_settings *settings);
 
 /* brief.c: the default report, or where somebody requested sections, the tables */
@@ -40,13 +40,13 @@ void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *
 /* head.c: the lines above the tables */
 void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* What the root's end was, as far as anybody knows, as in ", exit status 1"; fresh, "" = nothing to say. */
+/* The root's end, as far as anybody knows, as in ", exit status 1"; fresh, "" = nothing to say. */
 char *hp_head_ending(const struct hp_report *report);
 
-/* What is missing or must be known of the figures: of the lines above the tables, those. */
+/* Missing data and caveats of the figures: of the lines above the tables, those. */
 void hp_head_notes_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* A fresh line for the end: what to ask this run next; NULL = nothing needs to be said. */
+/* A fresh line for the end: what to ask this run next; NULL = nothing to say. */
 char *hp_text_hint(struct hp_report *report, const struct hp_look *look);
 
 /* The same below tables. */
@@ -55,7 +55,7 @@ char *hp_head_hint(struct hp_report *report, const struct hp_look *look);
 /* json.c */
 void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out);
 
-/* One section as it stands there, fresh; report->is_brief leaves out what is told of single calls. */
+/* One section as it stands there, fresh; report->is_brief leaves out details of single calls. */
 struct cJSON *hp_json_section(struct hp_report *report, const struct hp_section *section);
 
 #endif

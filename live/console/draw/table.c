@@ -215,7 +215,7 @@ static const char *mark_of(const struct hp_table_row *row)
 /*
  * A fresh copy of a name as in tables, truncated to the width. A source
  * location after the name is dropped if both do not fit. NULL: use the text as
- * it is, since it is no C++ or Rust name, or a path, which is cut at its end.
+ * it is, since it isn't a C++ or Rust name, or a path, which is cut at its end.
  */
 static char *name_fitted(const char *text, int width)
 {

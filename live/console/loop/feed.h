@@ -3,7 +3,7 @@
  * feed.h - fetches answers for the screen in its own thread, so that a slow
  * source never delays a key.
  *
- *   screen's thread    hp_feed_wish: what is visible now; hp_feed_do: once
+ *   screen's thread    hp_feed_wish: the visible items; hp_feed_do: once
  *   feed's thread      asks the origin for each wish, once per interval
  *   screen's thread    is woken by hp_feed_fd, and takes the news
  */

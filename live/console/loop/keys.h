@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keys.h - key and mouse actions. They change the state and never draw.
+ * keys.h - key and mouse actions. They change the state and never paint.
  */
 #ifndef HP_LIVE_CONSOLE_LOOP_KEYS_H
 #define HP_LIVE_CONSOLE_LOOP_KEYS_H

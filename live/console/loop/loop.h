@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop.h - the console's main loop: requests the visible data, draws it, waits
+ * loop.h - the console's main loop: requests the visible data, paints it, waits
  * for a key or news, and updates the state.
  *
  * Folder: live/console/loop - the running console: keys, data sources, and the loop between state

@@ -5,7 +5,7 @@
  * one.
  *
  * Runs in the feed's thread, which may block. The screen's thread calls
- * hp_viewer_close when there are no more requests.
+ * hp_viewer_close when requests have ended.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app.c - see app.h: from what is visible to wishes, from news to pages.
+ * app.c - see app.h: from visible items to wishes, from news to pages.
  */
 #include "live/console/state/app.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * app.h - the state of the console: what is visible, its data, and the keyboard
- * focus.
+ * app.h - the state of the console: the visible part, its data, and the
+ * keyboard focus.
  *
  * Folder: live/console/state - the console's state: tabs, tables, data, key requests; no terminal
  * May use: report/base report/section report/section/core segment util
@@ -45,7 +45,7 @@ enum hp_popup {
 
 enum hp_focus { HP_FOCUS_LIST, HP_FOCUS_LOGS };
 
-/* Positions of drawn items, for the mouse. */
+/* Positions of painted items, for the mouse. */
 struct hp_spot {
 	int y, x, width;
 	enum { HP_SPOT_TAB, HP_SPOT_VIEW, HP_SPOT_COLUMN } kind;
@@ -135,7 +135,7 @@ void hp_app_ask(struct hp_app *app, const char *method, const char *path);
 /* A message to the user, shown for a few seconds. Printf. */
 void hp_app_say(struct hp_app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Records the position of a drawn item. */
+/* Records the position of a painted item. */
 void hp_spot_add(struct hp_app *app, int kind, int number, int y, int x, int width);
 
 /* The age of the shown data, in seconds; < 0 = none yet. */

@@ -11,7 +11,7 @@
 const char *hp_table_cell(const struct hp_table *table, const struct hp_table_row *row,
 			  const struct hp_table_column *column, char room[HP_CELL_SIZE]);
 
-/* The full name, of which the cell may show a part; within the answer, or `text`. */
+/* The full name, which the cell may show in part; within the answer, or `text`. */
 const char *hp_table_name(const struct hp_table_row *row, const struct hp_table_column *column,
 			  const char *text);
 
@@ -24,7 +24,7 @@ bool hp_kind_is_text(enum hp_kind kind);
 /* A value formatted by its kind; "" if absent. */
 const char *hp_value_text(const struct cJSON *value, enum hp_kind kind, char room[HP_CELL_SIZE]);
 
-/* Looks up a path with '/'; NULL = absent. */
+/* Finds a path with '/'; NULL = absent. */
 const struct cJSON *hp_json_at(const struct cJSON *object, const char *path);
 
 /* Compares two rows. Unknown values come last in both directions; equal rows keep their order. */

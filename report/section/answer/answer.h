@@ -2,10 +2,10 @@
 /*
  * answer.h - what a run was about: the figures of the default report.
  *
- * The tables of the sections show all there is.  This is what somebody who looks
- * for ten seconds has to see: where the threads' time went, which functions of the
- * program used the CPU and what for, what was waited for, and who holds the memory.
- * What does not weigh is left out here, not in the views.
+ * The tables of the sections show all there is.  The essentials for a reader with
+ * ten seconds: where the threads' time went, which functions of the program used
+ * the CPU and why, causes of waits, and the owners of the memory. What does not
+ * weigh is left out here, not in the views.
  *
  * Folder: report/section/answer - the default report: what weighs in a run
  * May use: report/section/thread report/section/channel
@@ -54,7 +54,7 @@ struct hp_answer_cpu {
 	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = no code of the program */
 	bool is_start;	/* of HP_NONE: a program that is loaded, or ends */
 	char *name;
-	uint64_t ns;	/* with what it calls outside of the program's code */
+	uint64_t ns;	/* including callees outside of the program's code */
 	uint64_t samples;
 	const char *file;	/* of the line with most samples; NULL = not known */
 	int line;
@@ -85,7 +85,7 @@ struct hp_answer_memory {
 	char *path;	/* who allocated it */
 	uint64_t bytes;
 	uint64_t blocks;	/* HP_ANSWER_PEAK: not known */
-	uint64_t all;	/* what it is a part of: bytes at the peak, bytes left, blocks */
+	uint64_t all;	/* the part that contains it: bytes at the peak, bytes left, blocks */
 };
 
 struct hp_answer {
@@ -98,7 +98,7 @@ struct hp_answer {
 	size_t cpu_more;	/* functions that are not among them */
 	uint64_t cpu_ns;	/* of all samples but the profiler's */
 	uint64_t samples;
-	double effective;	/* what they are worth, see hp_sampling_effective */
+	double effective;	/* their effective number, see hp_sampling_effective */
 	struct hp_answer_timed timed[HP_ANSWER_CPU];	/* if there are too few samples */
 	size_t timed_count;
 	double timed_ns;	/* of all functions */
@@ -115,7 +115,7 @@ struct hp_answer {
 	size_t memory_count;
 };
 
-#define HP_ANSWER_SAMPLES 20	/* fewer say nothing of single functions */
+#define HP_ANSWER_SAMPLES 20	/* fewer reveal nothing about single functions */
 
 /* Made when it is requested first; lives as long as the report. */
 const struct hp_answer *hp_answer_of(struct hp_report *report);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu.c - the functions of the program that used the CPU, with what they called.
+ * cpu.c - the functions of the program that used the CPU, with their callees.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "report/section/answer/owner.h"
 
 #define ROW_MIN 0.02 /* of the CPU time, for a row */
-#define CALLEE_MIN 0.01 /* of the CPU time, for what is called */
+#define CALLEE_MIN 0.01 /* of the CPU time, for callees */
 #define CALLEE_OF_ROW 0.05 /* and of the row */
 
 /* Functions by owner: samples. */
@@ -76,7 +76,7 @@ static struct owned *owned_list(struct hp_report *report, size_t *count)
 	return list;
 }
 
-/* --- what it called --- */
+/* --- its callees --- */
 
 static bool is_same(const struct hp_report *report, const struct called *called, uint32_t callee,
 		    bool is_kernel)

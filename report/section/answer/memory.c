@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - who holds the memory at its peak, who left most of it, who makes most blocks.
+ * memory.c - the holders of memory at its peak, the largest leftovers, the most blocks.
  */
 #include "report/base/memory.h"
 #include "report/section/answer/answer.h"
 #include "report/section/memory/view.h"
 
 #define PEAK_MIN (UINT64_C(1) << 20)	/* bytes at the peak, or */
-#define BLOCKS_MIN 10000	/* blocks: less memory is no topic */
+#define BLOCKS_MIN 10000	/* blocks: less memory isn't worth mentioning */
 #define LEFT_MIN (UINT64_C(100) << 10)	/* bytes of one path, for a row */
-#define SHARE_MIN 0.2	/* of all blocks, for a row; half of it of what is left */
+#define SHARE_MIN 0.2	/* of all blocks, for a row; half of the rest */
 
 static uint64_t positive(int64_t number)
 {

@@ -2,8 +2,8 @@
 /*
  * owner.c - see owner.h.
  *
- * Stacks are a tree: what is known of a stack follows from its caller's and from its
- * own place, so one pass from the roots down is enough.
+ * Stacks are a tree: facts about a stack follow from its caller's and from its own
+ * place, so one pass from the roots down is enough.
  */
 #include "report/section/answer/owner.h"
 
@@ -28,7 +28,7 @@ enum kind {
 	KIND_FILE,	/* of another library of the system, without a name */
 };
 
-/* What is known of a stack, on the way from its root. */
+/* Facts about a stack, on the way from its root. */
 struct state {
 	struct hp_owner own;	/* of the program's innermost named function */
 	struct hp_owner library;	/* of the innermost named function of a library inside of that */
@@ -130,7 +130,7 @@ bool hp_owner_is_kernel(const struct hp_report *report, uint32_t function)
 
 /* --- the kernel --- */
 
-/* What is in front of a system call's name, on some processor. */
+/* Prefixes of a system call's name, on some processor. */
 static const char *call_name(const char *name)
 {
 	static const char *const starts[] = { "__x64_sys_",   "__ia32_sys_", "__arm64_sys_",

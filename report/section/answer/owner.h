@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owner.h - whose a sample or a wait is: the function of the program, and what it had called.
+ * owner.h - whose a sample or a wait is: the function of the program, and its callee.
  *
- * The owner is the innermost function of the program's own code.  What runs below it,
- * in the C and C++ libraries and in the kernel, is told as the owner's callee.  Where
+ * The owner is the innermost function of the program's own code.  Code below it, in
+ * the C and C++ libraries and in the kernel, is shown as the owner's callee.  Where
  * the program's file has no names, the innermost named function of another library
  * owns the time; where none exists, the file does.
  */
@@ -18,7 +18,7 @@
 struct hp_owner {
 	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = no code of the program was on the stack */
 	uint32_t frame;	/* where it was: place in hp_cpu.frames; HP_NONE = as above */
-	uint32_t callee;	/* what it called, outside of the program's code; HP_NONE = nothing */
+	uint32_t callee;	/* its callee outside of the program's code; HP_NONE = nothing */
 	uint32_t entry;	/* the kernel's entry function; HP_NONE = none */
 	bool is_join;	/* waits for the end of a thread */
 	bool is_start;	/* no one's: a program that is loaded, or ends */
@@ -41,7 +41,7 @@ bool hp_owner_is_named(const struct hp_report *report, uint32_t function);
 /* True if a function is code of the kernel. */
 bool hp_owner_is_kernel(const struct hp_report *report, uint32_t function);
 
-/* "read", "page faults": what the kernel does, by its function `entry`; fresh. */
+/* "read", "page faults": the kernel's work, by its function `entry`; fresh. */
 char *hp_owner_entry_text(const struct hp_report *report, uint32_t entry);
 
 #endif

@@ -43,7 +43,7 @@ struct sums {
 	double idle_ns;	/* or if it did not wait for a core */
 };
 
-/* What is told of a thread's waits may be a little more than it waited, as clocks differ. */
+/* A thread's shown waits may be a little more than it waited, as clocks differ. */
 static void row_add(const struct hp_thread_row *row, struct hp_answer_time *time, struct sums *sums)
 {
 	double left_ns = row->blocked_ns;

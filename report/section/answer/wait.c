@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.c - what the threads waited for: locks and channels as the threads told, and what else
- * the kernel's switch records say.
+ * wait.c - causes of the threads' waits: locks and channels as the threads told, and what
+ * else the kernel's switch records say.
  *
  * A wait for a lock is a wait of the kernel's, too, so one of both sources is taken.
  */
@@ -133,7 +133,7 @@ static struct told told_add(struct hp_report *report, struct hp_answer *answer)
 	return told;
 }
 
-/* --- what the kernel told --- */
+/* --- waits that the kernel reported --- */
 
 static void cause_add(struct causes *causes, const struct cause_row *row)
 {

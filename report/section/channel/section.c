@@ -2,8 +2,8 @@
 /*
  * section.c - see section.h.
  *
- * What was not seen is "-", or has a bound: a channel that another process has,
- * too, and of which no one here received anything, may have a receiver there.
+ * Unseen values are "-", or have a bound: a channel that another process has,
+ * too, and that received nothing here, may have a receiver there.
  */
 #include "report/section/channel/section.h"
 
@@ -101,7 +101,7 @@ static bool is_used(const struct hp_channel_row *row)
 	       row->starved.count;
 }
 
-/* Labels first, then by what they are called, as clients of this shape expect it. */
+/* Labels first, then by name, as clients of this shape expect it. */
 static int compare_rows(const void *left, const void *right, void *context)
 {
 	const struct hp_channel_row *a = *(const struct hp_channel_row *const *)left;
@@ -169,8 +169,8 @@ static void channels_fill(struct hp_report *report, struct hp_list *list)
 }
 
 /*
- * Descriptors that the program was given, and threads that it waits for, are no
- * reason to show a table unasked.
+ * Inherited descriptors, and threads that it waits for, don't justify a table
+ * by themselves.
  */
 static bool channels_have_data(const struct hp_report *report)
 {
@@ -198,7 +198,7 @@ static void cell_id(const struct hp_cell *cell, struct hp_value *value)
 static void cell_name(const struct hp_cell *cell, struct hp_value *value)
 {
 	value->text = channel_name(cell->report, cell->row);
-	/* Not one of C++, of which the last parts would do. */
+	/* Not a C++ name, where the last parts would do. */
 	value->is_label = true;
 }
 
@@ -212,7 +212,7 @@ static void cell_kind(const struct hp_cell *cell, struct hp_value *value)
 	value->text = hp_channel_kind_name(row_at(cell->row)->kind);
 }
 
-/* In the reference's words; what a bound counts is told by the kind. */
+/* In the reference's words; the kind defines the meaning of a bound. */
 static void cell_type(const struct hp_cell *cell, struct hp_value *value)
 {
 	uint64_t capacity = row_at(cell->row)->capacity;

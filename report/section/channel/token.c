@@ -3,9 +3,9 @@
  * token.c - semaphores by which one thread tells another one that there
  * is something to do: rows of channels beside those of pipes and queues.
  *
- * From a lock they are told by who uses them: a lock is given back by the thread
- * that took it.  Threads that used one record after the other count as one here,
- * and so do semaphores that are told as one: in doubt it is none.
+ * From a lock they are distinguished by their users: a lock is given back by the
+ * thread that took it.  Threads that used one record after the other count as
+ * one here, and so do semaphores that share a row: in doubt it isn't one.
  */
 #include "report/section/channel/token.h"
 

@@ -10,8 +10,8 @@
 
 /*
  * Adds a row for each semaphore that no thread both posted to and took from:
- * posts are sent, taking is receiving.  What it began with is not known, so the
- * queue is not.  `locks` has to stay as long as the rows.
+ * posts are sent, taking is receiving.  Its initial value isn't known, so the
+ * queue isn't.  `locks` has to stay as long as the rows.
  */
 void hp_channels_add_tokens(struct hp_channels *channels, const struct hp_locks *locks);
 

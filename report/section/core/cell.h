@@ -74,7 +74,7 @@ enum hp_member_mark {
 
 /*
  * A member of a struct: where it is, and of what type.  The struct is the row, or,
- * if `pointer` is not 0, what the row's pointer at `pointer` - 1 leads to; or
+ * if `pointer` is not 0, the target of the row's pointer at `pointer` - 1; or
  * whatever a column's getter takes it for.
  */
 struct hp_member {
@@ -118,7 +118,7 @@ struct hp_member {
 		.offset = offsetof(struct of, name) \
 	}
 
-/* The same of what the pointer `through` of `struct of` leads to. */
+/* The same of the target of the pointer `through` of `struct of`. */
 #define HP_MEMBER_AT(of, through, name) HP_MEMBER_MARKED_AT(of, through, name, HP_MEMBER_PLAIN)
 #define HP_TICKS_AT(of, through, name) HP_MEMBER_MARKED_AT(of, through, name, HP_MEMBER_TICKS)
 #define HP_PLACE_AT(of, through) \

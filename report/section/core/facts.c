@@ -58,7 +58,7 @@ static void revision_add(FILE *out, const struct hp_model *model)
 	text_add(out, "git.ref", revision.ref[0] ? revision.ref : NULL);
 }
 
-/* k=v,k=v; what has no key is left out, as the library said at the start. */
+/* k=v,k=v; facts without a key are left out, as the library reported at the start. */
 static void user_add(FILE *out, const char *pairs)
 {
 	char *copy = pairs ? hp_xstrdup(pairs) : NULL;

@@ -250,7 +250,7 @@ void hp_carry_release(struct hp_carry *carry)
 	hp_model_release(&carry->model);
 }
 
-/* What was not requested at this look is in `carry` still. */
+/* Data not requested at this refresh is still in `carry`. */
 void hp_report_release(struct hp_report *report)
 {
 	struct hp_carry *carry = report->record.carry;

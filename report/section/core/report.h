@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h - a model with names and settings: what the sections draw from.
+ * report.h - a model with names and settings: the sections' input.
  *
- * Settles what the model cannot know: which function is the program's main (the
- * wrapper), which functions the focus lets through, which sections are shown.
+ * Determines facts that the model cannot know: which function is the program's
+ * main (the wrapper), which functions the focus lets through, which sections
+ * are shown.
  */
 #ifndef HP_REPORT_SECTION_CORE_REPORT_H
 #define HP_REPORT_SECTION_CORE_REPORT_H
@@ -29,9 +30,9 @@ struct hp_focus {
 };
 
 /*
- * What a report hands on to that of the next look at the same program, so that only
- * what is new must be found.  All zeroes at first.  A report takes out of it what
- * it needs, and puts it back when it is released.
+ * State that a report passes to the next refresh of the same program, so that only
+ * new data must be found.  All zeroes at first.  A report takes out of it what it
+ * needs, and puts it back when it is released.
  */
 struct hp_carry {
 	struct hp_model model;
@@ -42,8 +43,9 @@ struct hp_carry {
 struct hp_record {
 	struct hp_legend *legend;	/* NULL = names are in the programs' files */
 	const struct hp_facts *facts;	/* NULL = not known */
-	const char *file;	/* to be told above the tables; NULL = none */
-	struct hp_resolver *resolver;	/* looks names up aside; NULL = they are waited for */
+	const char *file;	/* to be shown above the tables; NULL = none */
+	struct hp_resolver
+		*resolver; /* resolves names in the background; NULL = they are waited for */
 	bool is_live;	/* its program still runs */
 	struct hp_carry *carry;	/* of the look before, and for the next one; NULL = none */
 	bool is_lazy;	/* nothing is read before it is requested: see report/section/sections.h */
@@ -70,7 +72,7 @@ struct hp_report {
 	bool is_brief;	/* lists in JSON tell nothing of single calls */
 	char *profile_path;	/* where this run's profile is written; NULL = nowhere */
 	char *text;	/* of section notes */
-	struct hp_views views;	/* what the subjects made of the model */
+	struct hp_views views;	/* the subjects' views of the model */
 };
 
 /*
@@ -87,7 +89,7 @@ void hp_report_release(struct hp_report *report);
 /* No section is shown: `answer` takes their place. */
 void hp_report_answer(struct hp_report *report, const struct hp_section *answer);
 
-/* What the look before left of that kind: it is the caller's.  NULL = nothing. */
+/* The previous refresh's data of that kind: it is the caller's.  NULL = nothing. */
 void *hp_report_carried(struct hp_report *report, const struct hp_view_kind *kind);
 void hp_carry_release(struct hp_carry *carry);
 
@@ -107,7 +109,7 @@ bool hp_report_source(struct hp_report *report, const struct hp_model_function *
 /* A fresh copy of the name's last parts, as tables show it. */
 char *hp_report_short_name(struct hp_report *report, const struct hp_model_function *function);
 
-/* A part of a name, or /regex/; NULL and "" let all pass.  What is wrong with it goes to `complain`. */
+/* A part of a name, or /regex/; NULL and "" let all pass.  Its errors go to `complain`. */
 void hp_focus_init(struct hp_focus *focus, const char *spec, hp_complain complain, void *context);
 void hp_focus_release(struct hp_focus *focus);
 bool hp_focus_allows(const struct hp_focus *focus, const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.c - what is asked of a section: its words, how many of its rows are shown.
+ * section.c - properties of a section: its words, how many of its rows are shown.
  */
 #include "report/section/core/section.h"
 

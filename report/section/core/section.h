@@ -3,9 +3,9 @@
  * section.h - a section of the report: all that is true of it, in one definition.
  *
  * It stands beside its columns, in the folder of its subject, and its name and key in
- * segment/section_key.h.  The table, JSON, the page, routes, MCP's tools and
- * their schemas, metrics, the console's tabs, help and documentation are derived
- * from it: what is NULL or 0 here has a default there.
+ * segment/section_key.h.  The table, JSON, the page, routes, MCP's tools and their
+ * schemas, metrics, the console's tabs, help and documentation are derived from it:
+ * NULL or 0 here means the default there.
  *
  * Folder: report/section/core - what all sections share: the report, its
  *   views, columns and cells, extra JSON, facts of the run
@@ -25,12 +25,12 @@
 struct cJSON;
 
 struct hp_list {
-	const void **rows;	/* what is shown, in order */
+	const void **rows;	/* the columns, in order */
 	size_t shown;
 	size_t total;
 };
 
-/* What it is about: the console's tabs and the documentation go by it. */
+/* Its subject: the console's tabs and the documentation go by it. */
 enum hp_subject {
 	HP_SUBJECT_MIXED = 0,
 	HP_SUBJECT_TIMING,
@@ -51,8 +51,8 @@ enum hp_estimate {
 };
 
 /*
- * What JSON has beside the columns.  Keys and their types are told to MCP's clients;
- * live/mcp/schema.c says how they are written.
+ * What JSON has beside the columns.  Keys and their types are shown to MCP's
+ * clients; live/mcp/schema.c says how they are written.
  */
 struct hp_extra {
 	void (*head)(struct hp_report *report, struct cJSON *list);	/* before the description */
@@ -69,7 +69,7 @@ struct hp_extra {
 struct hp_tool {
 	const char *name;	/* NULL = the key in JSON */
 	const char *help;	/* NULL = the section's */
-	const char *answer;	/* keys of the answer, if that is no list; NULL = it is one */
+	const char *answer;	/* keys of the answer, if that isn't a list; NULL = it is one */
 	const char *drop;	/* key of the answer that is too long for an agent; NULL = none */
 	const char *meaning;	/* how it must be read, for `explain`; NULL = no topic */
 	const char *next;	/* what to ask next */
@@ -96,7 +96,7 @@ struct hp_absent {
 	const char *zeros[3];	/* counters, which are 0 */
 };
 
-/* What the first lines tell of it. */
+/* The contents of the first lines. */
 struct hp_top {
 	struct hp_value name;
 	struct hp_value share;
@@ -119,7 +119,7 @@ struct hp_section {
 			 const void *row);	/* tables leave it out; NULL = none */
 	const char *faint;	/* what those are that are left out, behind their number */
 	struct hp_member limit;	/* of hp_settings: rows that are shown; NONE = HOTPATH_LIMIT only */
-	size_t usual;	/* the same if no setting says so */
+	size_t usual;	/* the same without a setting */
 
 	/* When it is there. */
 	const struct hp_section *with;	/* it is a second table of this one, shown with it */
@@ -128,10 +128,10 @@ struct hp_section {
 	bool (*has_data)(const struct hp_report *report);	/* `auto` takes it; NULL = always */
 	bool (*is_failed)(const struct hp_report *report);	/* without rows it is an error */
 
-	uint32_t needs;	/* enum hp_recorded_kind: what it shows, any of; 0 = not known */
+	uint32_t needs;	/* enum hp_recorded_kind: its data, any of; 0 = not known */
 
 	/* Words: a text, or a function where it depends on the run. */
-	const char *about;	/* what it shows */
+	const char *about;	/* its data */
 	const char *(*describe)(const struct hp_report *report);
 	const char *none;	/* why it has no row */
 	const char *(*empty)(struct hp_report *report);

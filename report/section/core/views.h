@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * views.h - what the subjects of a report have made of its model: views, each
- * under its kind.
+ * views.h - the subjects' views of a report's model: views, each under its
+ * kind.
  *
  * The report knows no subject.  It keeps the view that a subject gives it, hands
  * it back on demand, and frees it at its end.  A kind is a constant of the
@@ -18,9 +18,9 @@ struct hp_view_kind {
 	void (*free)(void *view);
 
 	/*
-	 * Instead of that, where the same program is looked at again: returns what
-	 * the next look begins with, or frees it and returns NULL.  NULL = nothing of
-	 * this kind outlives a look.
+	 * Instead of that, where the same program is looked at again: returns the
+	 * start of the next refresh, or frees it and returns NULL.  NULL = nothing of
+	 * this kind outlives a refresh.
 	 */
 	void *(*keep)(void *view);
 };

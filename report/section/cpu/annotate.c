@@ -322,7 +322,7 @@ static void line_text(const struct hp_cell *cell, struct hp_value *value)
 	hp_cell_set_text(cell, hp_xprintf("%-5d  %s", line->line, line->text), value);
 }
 
-/* Nothing where there is nothing: what has samples shall be seen. */
+/* Nothing where there is nothing: code with samples shall be seen. */
 static void time_set(uint64_t ns, struct hp_value *value)
 {
 	value->number = (double)ns;

@@ -3,9 +3,9 @@
  * annotate.h - the source lines of a function with the samples in them:
  * `hotpath report --annotate NAME`.
  *
- * A section of its own, which takes the place of the report's.  Lines come from
- * the debug information, or from the kept run; their text from the source file, if
- * it is still there.
+ * A separate section, which takes the place of the report's.  Lines come from the
+ * debug information, or from the kept run; their text from the source file, if it
+ * is still there.
  */
 #ifndef HP_REPORT_SECTION_CPU_ANNOTATE_H
 #define HP_REPORT_SECTION_CPU_ANNOTATE_H
@@ -33,8 +33,8 @@ struct hp_annotation {
 
 /*
  * Makes that section the report's answer.  `name` is a function's name, whole or short, or a
- * part of it; the one with most samples is taken, and others are told.  False = none exists,
- * or its lines are not known, which is told too.
+ * part of it; the one with most samples is taken, and others are listed.  False = none
+ * exists, or its lines are not known, which is reported too.
  */
 bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain complain,
 			void *context);

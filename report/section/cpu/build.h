@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * build.h - what it takes to find the functions of samples, from look to look:
- * shared by cpu.c and sum.c.
+ * build.h - finds the functions of samples, across refreshes: shared by cpu.c
+ * and sum.c.
  */
 #ifndef HP_REPORT_SECTION_CPU_BUILD_H
 #define HP_REPORT_SECTION_CPU_BUILD_H
@@ -33,7 +33,7 @@ struct hp_cpu_build {
 	/* Of this look. */
 	struct hp_report *report;
 	struct hp_map by_code;	/* hash of object and address -> place in model->functions */
-	struct hp_names names;	/* of the object at hand, if it is no file */
+	struct hp_names names;	/* of the object at hand, if it isn't a file */
 	uint32_t named;	/* that object */
 	uint32_t *same;	/* of each object: the first that is the same file */
 	bool is_stale;	/* places have become other functions': `owners` and `outer` are made again */

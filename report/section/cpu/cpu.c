@@ -107,7 +107,7 @@ static uint32_t function_named(struct hp_cpu_build *b, uint32_t object, const ch
 	return (uint32_t)cpu->function_count++;
 }
 
-/* For an address without a symbol: what it belongs to. */
+/* For an address without a symbol: its owner. */
 static uint32_t function_unknown(struct hp_cpu_build *b, uint32_t object)
 {
 	const struct hp_model_object *o =
@@ -178,7 +178,7 @@ static void note_code(struct hp_cpu_build *b, uint32_t function, uint32_t object
 	}
 }
 
-/* Of code in a file: what was inlined there, then the function itself. */
+/* Of code in a file: functions inlined there, then the function itself. */
 static void resolve_file(struct hp_cpu_build *b, struct hp_cpu_place *place)
 {
 	struct hp_cpu_frame own = { .line = 0 };
@@ -201,7 +201,7 @@ static void resolve_file(struct hp_cpu_build *b, struct hp_cpu_place *place)
 	frame_add(b, own);
 }
 
-/* By what the kept file says; false = nothing. */
+/* From the kept file; false = nothing. */
 static bool resolve_kept(struct hp_cpu_build *b, struct hp_cpu_place *place)
 {
 	const struct hp_places *places = hp_symbols_places(b->report->symbols, HP_PLACES_CPU);
@@ -241,7 +241,7 @@ static uint64_t missing(const struct hp_cpu_build *b)
 	return hp_symbols_missing(b->report->symbols);
 }
 
-/* The run was told why code made at run time had no names: so it is told again. */
+/* The run recorded why code made at run time had no names: so the reason is shown again. */
 static void legend_blame(struct hp_cpu_build *b, uint32_t object)
 {
 	if (b->report->model.objects[object].kind == HP_OBJECT_ANONYMOUS)
@@ -250,8 +250,8 @@ static void legend_blame(struct hp_cpu_build *b, uint32_t object)
 }
 
 /*
- * One name for all of the profiler's code.  What was found goes into a kept file,
- * so that a later report can tell.
+ * One name for all of the profiler's code.  Results go into a kept file, so that
+ * a later report has them.
  */
 static void place_hide(struct hp_cpu_build *b, struct hp_cpu_place *place)
 {
@@ -437,7 +437,7 @@ static void codes_find(struct hp_cpu_build *b)
 }
 
 /*
- * A function of which only inlined copies were met, or a part that was split
+ * A function that occurred only as inlined copies, or as a part that was split
  * off, is instrumented if one of the same name is.
  */
 static void names_match(struct hp_cpu_build *b)
@@ -466,7 +466,7 @@ static void names_match(struct hp_cpu_build *b)
 	hp_map_release(&by_name);
 }
 
-/* Which of the functions are instrumented: more of them may be called by now. */
+/* Which of the functions are instrumented: more of them may have names by now. */
 static void instrumented_find(struct hp_cpu_build *b)
 {
 	struct hp_cpu *cpu = b->cpu;
@@ -491,7 +491,7 @@ static void instrumented_find(struct hp_cpu_build *b)
 	free(before);
 }
 
-/* --- looks --- */
+/* --- refreshes --- */
 
 static void build_free(struct hp_cpu_build *b)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu.h - samples by function: who was on the CPU, and on whose behalf.
+ * cpu.h - samples by function: the functions on the CPU, and their callers.
  *
  * Every place of the tree of stacks becomes one or several functions: those that
  * were inlined there, and the one whose code it is.  Parts that a compiler split
@@ -58,14 +58,14 @@ struct hp_cpu_build;
  * again.  A function may have nothing any more, when a place has become another's.
  */
 struct hp_cpu {
-	struct hp_cpu_build *build;	/* what is needed at the next look */
+	struct hp_cpu_build *build;	/* needed at the next refresh */
 	struct hp_cpu_function *functions;
 	size_t function_count;
 	struct hp_cpu_frame *frames;
 	size_t frame_count;
 	struct hp_cpu_place *places;
 	size_t place_count;
-	uint32_t *of_stack;	/* place of each stack of the model; [0] is none */
+	uint32_t *of_stack;	/* place of each stack of the model; [0] is unused */
 	uint64_t total_ns;	/* of the program's, */
 	uint64_t total_samples;
 	uint64_t attributed_ns;	/* to functions that are rows; */

@@ -19,7 +19,7 @@ static void line_write(char kind, const char *text, FILE *out)
 	fputc('\n', out);
 }
 
-/* Files are told apart by where libdw keeps their names: a name twice is no harm. */
+/* Files are distinguished by where libdw keeps their names: a name twice is harmless. */
 static uint32_t file_number(struct hp_map *files, uint32_t *count, const char *file, FILE *out)
 {
 	bool is_new;

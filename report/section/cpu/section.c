@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.c - the section functions-cpu: its rows, its columns, and why there are none.
+ * section.c - the section functions-cpu: its rows, its columns, and reasons for their
+ * absence.
  *
- * In JSON `samples` is microseconds of CPU, as in the crate hotpath: what the
- * samples stand for.  The table shows how many there were.
+ * In JSON `samples` is microseconds of CPU, as in the crate hotpath: the
+ * samples' meaning.  The table shows how many there were.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -25,8 +26,8 @@
 #include "segment/layout/process.h"
 
 #define FAINT 3 /* samples of a function below which a table leaves it out */
-#define FEW 10 /* samples that say nothing: not worth a table that no one requested */
-#define LONG_NS UINT64_C(100000000) /* of CPU: that there are no samples is worth telling */
+#define FEW 10 /* samples that prove nothing: not worth a table that no one requested */
+#define LONG_NS UINT64_C(100000000) /* of CPU: the absence of samples is worth showing */
 
 #define MISSED_MIN_NS UINT64_C(20000000) /* of CPU without samples: less is chance, */
 #define MISSED_SHARE 20 /* and so is one part in so many of the whole */
@@ -104,7 +105,7 @@ static const char *note(struct hp_report *report)
 	return report->text;
 }
 
-/* --- why there are none --- */
+/* --- reasons for the absence of samples --- */
 
 static char *refused_text(const struct hp_sampling *record)
 {
@@ -285,7 +286,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 			list->rows[list->total++] = &cpu->functions[i];
 	hp_section_cut(&hp_cpu_section, report, list);
 	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
-	/* Last, and beside the limit: what profiling cost is no function of the program. */
+	/* Last, and beside the limit: the cost of profiling isn't a function of the program. */
 	if (cpu->profiler_ns && !report->focus.part && !report->focus.is_regex) {
 		list->rows[list->shown++] = &cpu->functions[cpu->profiler];
 		list->total++;
@@ -362,7 +363,7 @@ static void row_error(const struct hp_cell *cell, struct hp_value *value)
 			100 * z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n);
 }
 
-/* What the samples of the function itself are worth: fewer than there are, if their weights differ. */
+/* The weight of the function's own samples: fewer than there are, if their weights differ. */
 static void row_effective(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_cpu_function *f = cell->row;

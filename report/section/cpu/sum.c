@@ -3,8 +3,8 @@
  * sum.c - how much of the samples is whose.
  *
  * A function has each sample once, however often it is on the stack: where it is
- * outermost, as part of what is summed up from there inward.  So one pass over the
- * stacks, callees first, does for all of them.
+ * outermost, as part of the sum from there inward.  So one pass over the stacks,
+ * callees first, does for all of them.
  */
 #include <stdlib.h>
 #include <string.h>

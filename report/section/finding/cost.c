@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost.c - CPU time and waits by owner, and what the owner was doing.
+ * cost.c - CPU time and waits by owner, and the owner's activity.
  *
- * What an owner is doing is said by the functions of libraries and of the kernel between
+ * An owner's activity is named after the functions of libraries and of the kernel between
  * it and the innermost one.  A function that a library's search calls back, as the
  * condition of std::find_if is one, is an owner itself; its time is marked as a search of
  * the function that requested it.
@@ -102,7 +102,7 @@ static void marks_add(struct hp_cost *cost, uint32_t marks, const struct hp_mode
 		}
 }
 
-/* Behind the owner: the function that had a library search by it; HP_NONE = none. */
+/* After the owner: the function that had a library search by it; HP_NONE = none. */
 static uint32_t searcher(struct build *b, struct walk *walk)
 {
 	uint32_t function, marks = 0;

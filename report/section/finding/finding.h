@@ -2,14 +2,15 @@
 /*
  * finding.h - what to do about a run: patterns of waste, each with the most it can cost.
  *
- * A rule looks at the model for one pattern.  It reports a finding only if it can say what
- * the pattern costs at most, or if the fact is worth knowing by itself.  A gain is an upper
- * bound of wall time: what the fix saves is that or less.  No finding does not mean that
- * nothing is wasted; it means that no known pattern is there.
+ * A rule searches the model for one pattern.  It reports a finding only if it can bound the
+ * pattern's cost, or if the fact is worth knowing by itself.  A gain is an upper bound of
+ * wall time: the fix saves that or less.  No finding does not mean that nothing is wasted;
+ * it means that no known pattern is there.
  *
  * A new rule is one file with a struct hp_rule, and one line in rules.h.
  *
- * Folder: report/section/finding - patterns of waste, what they cost at most, and
+ * Folder: report/section/finding - patterns of waste, with bounds of their cost,
+ * and
  *   what to do about them
  * May use: report/section/answer report/section/thread report/section/channel
  *   report/section/channel/row report/section/wait report/section/memory
@@ -42,7 +43,7 @@ struct hp_section;
 struct hp_evidence {
 	const struct hp_section *section;
 	char *row; /* the row's name there */
-	char *text; /* what it says */
+	char *text; /* its texts */
 };
 
 struct hp_rule;
@@ -54,7 +55,7 @@ struct hp_finding {
 	double gain_ns; /* at most, of the wall time; 0 = not bounded */
 	uint64_t gain_bytes; /* at most, of memory; 0 = none */
 	enum hp_confidence confidence;
-	char *subject; /* what it is about: a function, a lock, a program; never NULL */
+	char *subject; /* its subject: a function, a lock, a program; never NULL */
 	const char *file; /* of the place in the source; NULL = not known */
 	int line;
 	struct hp_evidence evidence[HP_EVIDENCE_MAX];

@@ -25,7 +25,7 @@ static void finding_release(struct hp_finding *finding)
 	}
 }
 
-/* --- which of them are told --- */
+/* --- selection --- */
 
 static bool is_over(const struct hp_finding *finding, const struct hp_finding *other)
 {

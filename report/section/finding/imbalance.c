@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * imbalance.c - threads that run the same function, one of which has much more to do.
+ * imbalance.c - threads that run the same function, with much more work for one of
+ * them.
  */
 #include <stdlib.h>
 #include <string.h>

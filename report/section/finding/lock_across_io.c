@@ -67,7 +67,7 @@ static bool is_on_stack(struct search *search, uint32_t stack)
 	return false;
 }
 
-/* What the function was blocked on, by kind. */
+/* The function's blocking calls, by kind. */
 static void blocked_sum(struct hp_survey *survey, const char *function, double sums[KINDS])
 {
 	const struct hp_model_sampling *sampling = &survey->report->model.sampling;

@@ -160,7 +160,7 @@ struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 	return groups;
 }
 
-/* --- what it costs --- */
+/* --- its cost --- */
 
 /* What a thread does that no other thread can take from it while it has no lock. */
 static double own_ns(const struct hp_thread_row *row)

@@ -16,7 +16,7 @@ struct hp_lock_group {
 	double wait_ns;
 	double most_ns;
 	double hold_ns;
-	double longest_ns; /* what the thread waited that waited most */
+	double longest_ns; /* the longest total wait of a thread */
 	struct hp_lock_contest
 		holder; /* waits for the place that made others wait most; address 0 = not known */
 	double holder_ns; /* that others waited for it */
@@ -31,7 +31,7 @@ char *hp_lock_group_name(struct hp_survey *survey, const struct hp_lock_group *g
 /* The function that held it: "log_write (log.c:10)"; fresh. */
 char *hp_lock_group_holder(struct hp_survey *survey, const struct hp_lock_group *group);
 
-/* What the run would take less without waits for it, at most. */
+/* An upper bound of the time that the run would save without waits for it. */
 double hp_lock_group_gain(const struct hp_survey *survey, const struct hp_lock_group *group);
 
 /* Waits are many, long and matter; and somebody is known to have held it. */

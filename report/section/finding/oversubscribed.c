@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oversubscribed.c - more threads than cores, all of which want to run.
+ * oversubscribed.c - more runnable threads than cores.
  */
 #include "report/base/format.h"
 #include "report/base/memory.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pattern.h - what rules share that look for one kind of work below one function.
+ * pattern.h - shared parts of rules that search for one kind of work below one
+ * function.
  */
 #ifndef HP_REPORT_SECTION_FINDING_PATTERN_H
 #define HP_REPORT_SECTION_FINDING_PATTERN_H
@@ -12,7 +13,7 @@ struct hp_pattern {
 	enum hp_sign mark;
 	double of_cpu; /* share of the CPU time that has the mark, at least */
 	double of_function; /* and of the function's */
-	bool is_function_wasted; /* the fix takes all of the function's work away, not only what is marked */
+	bool is_function_wasted; /* the fix removes all of the function's work, not only the marked part */
 	enum hp_confidence confidence;
 	const char *advice; /* after the function */
 	const char *what; /* "searching": after the share of the CPU time */
@@ -21,7 +22,7 @@ struct hp_pattern {
 /* Reports the function that spends most on it, if that is enough. */
 void hp_pattern_find(struct hp_survey *survey, const struct hp_pattern *pattern);
 
-/* The function that spends most on it; NULL = too few samples to say so, or it has no name. */
+/* The function that spends most on it; NULL = too few samples for a verdict, or it has no name. */
 const struct hp_cost *hp_cost_most(const struct hp_survey *survey, enum hp_sign mark);
 
 /* Code that somebody can change: a function with a name. */

@@ -10,7 +10,7 @@
 
 #define HEAP_MIN (UINT64_C(100) << 20)
 #define PATH_MIN 0.4 /* of the heap's peak */
-#define RSS_MIN 0.7 /* of the heap's peak: what was requested was used */
+#define RSS_MIN 0.7 /* of the heap's peak: requested memory was used */
 
 static void find(struct hp_survey *survey)
 {

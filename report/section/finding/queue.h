@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue.h - what the rules about channels share.
+ * queue.h - shared parts of the rules about channels.
  */
 #ifndef HP_REPORT_SECTION_FINDING_QUEUE_H
 #define HP_REPORT_SECTION_FINDING_QUEUE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue_full.c - who writes into a queue waits for who reads from it.
+ * queue_full.c - writers of a queue wait for its readers.
  */
 #include <stdlib.h>
 

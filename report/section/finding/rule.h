@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rule.h - what a rule is, and what it may ask of a run.
+ * rule.h - a rule, and its queries of a run.
  */
 #ifndef HP_REPORT_SECTION_FINDING_RULE_H
 #define HP_REPORT_SECTION_FINDING_RULE_H
@@ -14,7 +14,7 @@
 #define HP_GAIN_MIN 0.04 /* of the wall time, and */
 #define HP_GAIN_MIN_NS 1e7
 #define HP_RULE_SAMPLES 50 /* of the run, for a rule that goes by samples, */
-#define HP_RULE_SAMPLES_OF 20 /* and of what it reports */
+#define HP_RULE_SAMPLES_OF 20 /* and of its finding */
 
 struct hp_survey;
 
@@ -33,7 +33,7 @@ struct hp_rule {
 	const char *verify; /* how to verify it */
 };
 
-/* CPU time of one owner (report/section/answer/owner.h), with what it calls. */
+/* CPU time of one owner (report/section/answer/owner.h), including callees. */
 struct hp_cost {
 	uint32_t function;
 	uint32_t depth; /* how often it is on the stack, at most, in half of its samples */
@@ -66,7 +66,7 @@ struct hp_survey {
 	double ran_ns; /* all threads */
 	double ready_ns;
 	double life_ns; /* of threads that did more than wait for others to end */
-	double busiest_ns; /* what the busiest thread ran or was ready */
+	double busiest_ns; /* time that the busiest thread ran or was ready */
 	size_t busy; /* threads that ran for a twentieth of the wall time or more */
 	size_t worked; /* threads that ran at all */
 	bool is_full; /* all cores were used */

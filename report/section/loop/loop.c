@@ -2,10 +2,10 @@
 /*
  * loop.c - see loop.h.
  *
- * The segment has each thread's waits at each call.  One is an event loop if the program or the library
- * that it runs in says so; else if events came from several descriptors, or timeouts of several
- * lengths expired.  A client that polls for one answer has neither.  What waits inside of a client
- * library (libcurl, libpq) is none, whatever it waits for.
+ * The segment has each thread's waits at each call.  One is an event loop if the program or the
+ * library that it runs in declares it; else if events came from several descriptors, or timeouts of
+ * several lengths expired.  A client that polls for one answer has neither.  Waits inside of a
+ * client library (libcurl, libpq) don't count, whatever their cause.
  */
 #include "report/section/loop/loop.h"
 

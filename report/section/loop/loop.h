@@ -25,8 +25,8 @@ struct hp_loop_row {
 	struct hp_loop record;
 	struct hp_lock_place site;
 	uint32_t path; /* of hp_loops.paths, or HP_NONE */
-	char *label; /* what the program calls it; NULL = nothing */
-	char *name; /* what it is called here */
+	char *label; /* the program's name for it; NULL = nothing */
+	char *name; /* its name here */
 	const char *kind; /* "libuv", "epoll", ... */
 	struct hp_lock_sum spans; /* its holds are the busy spans */
 	uint64_t wait_ticks; /* the present wait included */
@@ -39,7 +39,7 @@ struct hp_loop_row {
 struct hp_loop_span_row {
 	const struct hp_loop_row *loop;
 	struct hp_loop_span span;
-	char *what; /* what ran, or what it was woken by; NULL = not known */
+	char *what; /* the function that ran, or the cause of its wake-up; NULL = not known */
 	const char *by; /* how that is known */
 };
 

@@ -17,14 +17,14 @@
 #include "segment/layout/process.h"
 #include "util/hash.h"
 
-/* What is known of a heap.  Steps never change, and new ones come after them. */
+/* Facts about a heap.  Steps never change, and new ones come after them. */
 struct known {
 	uint64_t chunk;	/* the newest that was read */
 	uint32_t count;	/* of its steps */
 	struct hp_alloc_sites sites;
 };
 
-/* What outlives a look at a program that runs: the tree of paths, and what each said. */
+/* State that outlives a refresh of a running program: the tree of paths, and what each said. */
 struct hp_alloc_build {
 	struct hp_map objects;	/* offset -> place + 1 */
 	struct hp_map heaps;	/* offset -> place in known */
@@ -158,7 +158,7 @@ static struct known *known_of(struct build *b, uint64_t heap)
 	return &kept->known[*place];
 }
 
-/* The list is newest first, and a caller is older than what it called. */
+/* The list is newest first, and a caller is older than its callees. */
 static void read_steps(struct build *b, uint64_t heap, uint64_t first)
 {
 	struct known *known = known_of(b, heap);
@@ -186,7 +186,7 @@ static void read_steps(struct build *b, uint64_t heap, uint64_t first)
 
 /* --- sites --- */
 
-/* What was pending at the look before is in its site by now, or pending again. */
+/* A block pending at the previous refresh is in its site by now, or pending again. */
 static void pending_take_back(struct hp_alloc *alloc)
 {
 	static const struct hp_alloc_sum none = { .count = 0 };
@@ -502,7 +502,7 @@ void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 	for (; hp_reader_step(reader, at, &process, sizeof(process));
 	     at = hp_reader_after(reader, at, process.next))
 		read_process(&b, &process);
-	/* Threads notice a peak within their grain only: it was not below what is held. */
+	/* Threads notice a peak within their grain only: it wasn't below the present size. */
 	if (alloc->all.peak_bytes < alloc->all.live_bytes)
 		alloc->raised = plus(alloc->all.live_bytes, minus(alloc->all.peak_bytes));
 	alloc->all.peak_bytes = plus(alloc->all.peak_bytes, alloc->raised);

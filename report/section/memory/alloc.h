@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc.h - what a segment says of allocations, as plain structs.
+ * alloc.h - the allocations in a segment, as plain structs.
  *
- * The trees of call paths of all heaps become one: steps of equal paths are
- * one step.  Numbers of a step are of the blocks that were allocated right
- * there; `inclusive` ones are sums over what it called, too.
+ * The trees of call paths of all heaps become one: steps of equal paths are one
+ * step.  Numbers of a step are of the blocks that were allocated right there;
+ * `inclusive` ones are sums that include callees.
  */
 #ifndef HP_REPORT_SECTION_MEMORY_ALLOC_H
 #define HP_REPORT_SECTION_MEMORY_ALLOC_H
@@ -29,7 +29,7 @@ struct hp_alloc_thread {
 	uint64_t all_freed_bytes;
 };
 
-/* What was mapped on one path, not through the allocator; several may have one step. */
+/* Mappings made on one path, not through the allocator; several may have one step. */
 struct hp_alloc_map {
 	uint32_t step;
 	uint32_t kinds;	/* bits of enum hp_map_kind */
@@ -69,7 +69,7 @@ struct hp_alloc_stats {
 struct hp_alloc_build;
 
 struct hp_alloc {
-	struct hp_alloc_build *build;	/* what is needed at the next look */
+	struct hp_alloc_build *build;	/* needed at the next refresh */
 	struct hp_alloc_step *steps;	/* the build's */
 	size_t count;	/* steps; at least 1 */
 	size_t code_count;	/* their codes are 1 to this */
@@ -88,21 +88,21 @@ struct hp_alloc {
 	size_t spread_count;
 	size_t spread_room;
 	struct hp_alloc_stats stats;
-	uint64_t leak_scans;	/* processes that were told what is lost */
+	uint64_t leak_scans;	/* processes that could report leaks */
 	uint64_t left;	/* blocks alive in processes when they gave up rights: not among those that are live */
 	uint64_t left_bytes;
 	uint32_t leak_state;	/* enum hp_leak_state: else why not, of the root process */
 	uint64_t peak_ns;	/* when the root process held most; 0 = not known */
 	uint32_t allocator;	/* enum hp_allocator_kind of the root process */
-	bool has_new;	/* it has an operator new of its own, which was not seen */
+	bool has_new;	/* it has its own operator new, which was not seen */
 	char *allocator_file;	/* NULL = not known */
 	bool is_recorded;	/* some process recorded allocations */
 	int64_t raised;	/* bytes that `all.peak_bytes` has more than the sites, see hp_alloc_look() */
-	bool is_fresh;	/* nothing is kept of a look before: `changes` are not told */
+	bool is_fresh;	/* earlier refreshes leave nothing: `changes` are not told */
 	struct hp_alloc_changes changes;	/* of steps' own, since they were cleared */
 };
 
-/* What was allocated right at a step. */
+/* Allocations made directly at a step. */
 static inline const struct hp_alloc_sum *hp_alloc_own(const struct hp_alloc *alloc, size_t step)
 {
 	return &alloc->sums[alloc->steps[step].own];
@@ -114,7 +114,7 @@ void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);
 /*
  * The same of one that was read before or is all zeroes, at a later look of the
  * same model: as if it was read again, but the steps stay where they are, and
- * what was added to their own sums is in `changes`.
+ * additions to their own sums are in `changes`.
  */
 void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model);
 void hp_alloc_release(struct hp_alloc *alloc);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * change.h - what was added to which sum since somebody looked last.
+ * change.h - additions to sums since the last refresh.
  *
  * Sums of allocations are whole numbers, so a difference that is added later
  * leaves nothing behind.  Several differences of one place are put together: the

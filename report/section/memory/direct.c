@@ -61,7 +61,7 @@ static void rows_make(struct hp_report *report)
 	hp_map_release(&places);
 }
 
-/* What the program mapped itself. */
+/* Mappings made by the program itself. */
 static struct hp_alloc_sum total_of(struct hp_report *report)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - what JSON tells of allocations beyond the columns: the frames of
- * a call path, and what was counted in all.
+ * json.c - data about allocations in JSON beyond the columns: the frames of a
+ * call path, and the totals.
  */
 #include <stdlib.h>
 
@@ -61,7 +61,7 @@ static cJSON *frames_new(struct hp_report *report, const struct hp_alloc_row *ro
 	return array;
 }
 
-/* A path has some 5 KB of them, and who looks each second is told the same again. */
+/* A path has some 5 KB of them, and a client that polls each second gets the same again. */
 void hp_alloc_add_frames(struct hp_report *report, const void *of, cJSON *entry)
 {
 	struct hp_alloc_row *row = (struct hp_alloc_row *)(uintptr_t)of;

@@ -2,9 +2,9 @@
 /*
  * legend.c - see legend.h.
  *
- * Each step's function is known already.  Lines and what was inlined cost more,
- * so the steps with the most bytes come first, and after LINES_NS the rest goes
- * without.
+ * Each step's function is known already.  Lines and inlined functions cost
+ * more, so the steps with the most bytes come first, and after LINES_NS the
+ * rest goes without.
  */
 #include "report/section/memory/legend.h"
 
@@ -112,7 +112,7 @@ static void place_write(struct writer *writer, const struct hp_alloc_step *step)
 		return;
 	place = hp_frames_at(writer->frames, step->object, step->address);
 	start = hp_frames_start(writer->frames, place);
-	/* What is no symbol's needs no name: it is called by its object. */
+	/* An address without a symbol needs no name: it gets its object's name. */
 	if (start == UINT64_MAX)
 		return;
 	if (hp_clock_raw_ns() < writer->deadline)
@@ -151,7 +151,7 @@ struct found {
 	uint32_t step; /* 0 = none */
 };
 
-/* Each path from its end out; what is on no path, as it comes. */
+/* Each path from its end out; steps on no path, as they come. */
 static int compare_found(const void *left, const void *right)
 {
 	const struct found *a = left, *b = right;

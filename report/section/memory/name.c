@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * name.c - what the rows about allocations are called.
+ * name.c - names of the rows about allocations.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define ARROW "\342\206\220"
 #define NAME_CALLERS 8 /* told after the function's name */
 
-/* The frame of a place that is told: the innermost one that is no wrapper. */
+/* The frame that represents a place: the innermost one that isn't a wrapper. */
 static const struct hp_frame_line *told_frame(struct hp_alloc_view *view,
 					      const struct hp_frame_place *place)
 {
@@ -54,7 +54,7 @@ static bool is_main(const char *name)
 	return strcmp(name, "main") == 0;
 }
 
-/* What stands after the function: file:line, or in code without names the place in the file. */
+/* The text after the function: file:line, or in code without names the place in the file. */
 static char *place_text(const char *name, const struct hp_alloc_step *step,
 			const struct hp_frame_line *frame)
 {
@@ -66,8 +66,8 @@ static char *place_text(const char *name, const struct hp_alloc_step *step,
 }
 
 /*
- * Several things in one line may allocate: which of C++'s library it was, " (string::resize)", fresh;
- * NULL = none.  `frame` is the one that is told, of the step `told`; the site is the step `from`.
+ * Several things in one line may allocate: which of C++'s library it was, " (string::resize)",
+ * fresh; NULL = none.  `frame` is the shown one, of the step `told`; the site is the step `from`.
  */
 static char *library_text(struct hp_report *report, uint32_t from, uint32_t told,
 			  const struct hp_frame_place *place, size_t frame)
@@ -125,7 +125,10 @@ static char *walk_on(struct walk *walk)
 						.name);
 }
 
-/* `whole` with one function more; frees both.  A file without names is told once, and how often. */
+/*
+ * `whole` with one function more; frees both.  A file without names is reported once,
+ * with a count.
+ */
 static char *caller_add(char *whole, char *name, unsigned alike)
 {
 	char *longer = alike > 1 ? hp_xprintf("%s " ARROW " %s\303\227%u", whole, name, alike)

@@ -2,14 +2,14 @@
 /*
  * rows.c - the sums of call paths and of functions that allocate.
  *
- * A row of the sites is a call path without the allocator's wrappers at its
- * inner end: paths that differ in those only are one row.  A row of functions has
- * what was allocated right in it, and what was with it on the path.
+ * A row of the sites is a call path without the allocator's wrappers at its inner
+ * end: paths that differ in those only are one row.  A row of functions has
+ * allocations made directly in it, and those with it on the path.
  *
- * Both are made once, and at later looks only what changed is added.  A function
- * counts once for a path, however often it is on it: at its outermost step.  The
- * other steps are left out by `outer`, which leads from such a step to the next one
- * outward, so that a deep recursion is a short way.
+ * Both are made once, and later refreshes only add changes.  A function counts once
+ * for a path, however often it is on it: at its outermost step.  The other steps
+ * are left out by `outer`, which leads from such a step to the next one outward, so
+ * that a deep recursion is a short way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -203,13 +203,13 @@ static bool is_further_out(const struct hp_alloc_view *view, uint32_t step, uint
 	return false;
 }
 
-/* A bit of a word for each function: what is not set is on no path out from here. */
+/* A bit of a word for each function: unset ones are on no path out from here. */
 static uint64_t bit_of(uint32_t function)
 {
 	return UINT64_C(1) << hp_hash_index(function + UINT64_C(1), 6);
 }
 
-/* What is needed while links are made for the first time; later there are few new ones. */
+/* Needed while links are made for the first time; later there are few new ones. */
 struct making {
 	uint32_t *functions; /* by code: number + 1 */
 	uint64_t *met; /* by step: bits of the functions from there out; NULL = not known */
@@ -275,7 +275,7 @@ static void rows_make(struct hp_alloc_view *view)
 	}
 }
 
-/* What was allocated with a step on the path, and with those above it. */
+/* Allocations with a step on the path, and with its ancestors. */
 struct below {
 	uint64_t count;
 	uint64_t bytes;

@@ -77,7 +77,7 @@ static const char *leaks_describe(const struct hp_report *report)
 				      : "Call paths of what was not freed at the end.";
 }
 
-/* What is known of what can be reached; "" = no one requested it. */
+/* Facts about reachable blocks; "" = no one requested it. */
 static const char *reach_text(const struct hp_alloc *alloc)
 {
 	switch (alloc->leak_state) {

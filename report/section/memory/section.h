@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.h - the sections about allocations: by function, by call path,
- * what was still held at the end.
+ * section.h - the sections about allocations: by function, by call path, leaks
+ * at the end.
  *
  * Folder: report/section/memory - allocations: by function, call path, size
- *   and age, what is left, direct maps
+ *   and age, leftovers, direct maps
  * May use: report/section/timing report/section/core report/name report/read
  *   report/base segment segment/layout util
  */
@@ -21,13 +21,13 @@ struct hp_alloc_view;
 /* The report's allocations: they are read when they are first requested. */
 struct hp_alloc_view *hp_alloc_view(const struct hp_report *report);
 
-/* What was read of the segment; NULL = nothing recorded allocations. */
+/* Data read from the segment; NULL = nothing recorded allocations. */
 const struct hp_alloc *hp_alloc_of(const struct hp_report *report);
 
 /* The names of its steps; NULL as above. */
 struct hp_frames *hp_alloc_frames(struct hp_report *report);
 
-/* What a step that is no code is called. */
+/* The name of a step that isn't code. */
 const char *hp_alloc_mark_name(uint32_t mark);
 
 /*
@@ -49,7 +49,7 @@ const char *hp_alloc_note(struct hp_report *report);
 const char *hp_alloc_empty(struct hp_report *report);
 bool hp_alloc_has_data(const struct hp_report *report);
 
-/* JSON: what was counted in all; of a row the frames of its path, with `sizes` and `lives`. */
+/* JSON: the totals; of a row the frames of its path, with `sizes` and `lives`. */
 #define HP_ALLOC_KEYS \
 	"profiling_mode:s time_elapsed:s total_elapsed_ns:i total_allocated:s allocated_bytes:i " \
 	"allocated_count:i freed_bytes:i freed_count:i temporary_count:i live_bytes:i live_count:i " \

@@ -9,12 +9,12 @@
 
 #include "report/base/memory.h"
 
-/* What a look at 100 000 sites goes through: kept small, apart from the sums. */
+/* Work of a refresh with 100 000 sites: kept small, apart from the sums. */
 struct hp_alloc_seen {
 	uint64_t offset;
 	uint64_t stamp; /* of its counters */
 	uint32_t step; /* place in the tree */
-	bool is_noted; /* what it held at the peak is what it noted then */
+	bool is_noted; /* its bytes at the peak are the noted ones */
 	bool has_spread;
 };
 

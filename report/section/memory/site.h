@@ -4,7 +4,7 @@
  *
  * A program that runs changes few of its paths from one second to the next: so
  * what a path said last is kept, and only what says something else is summed up
- * again.  Whether it does is told by 64 bits of all its counters.
+ * again.  64 bits of all its counters decide that.
  */
 #ifndef HP_REPORT_SECTION_MEMORY_SITE_H
 #define HP_REPORT_SECTION_MEMORY_SITE_H
@@ -23,7 +23,7 @@ struct hp_alloc_sites {
 	struct hp_alloc_seen *seen;
 	size_t count;
 	size_t room;
-	struct hp_alloc_sum *sums; /* beside them: what they said */
+	struct hp_alloc_sum *sums; /* beside them: their values */
 	size_t sum_room;
 };
 
@@ -47,12 +47,12 @@ static inline uint32_t hp_alloc_place_of(const struct hp_alloc_places *places, u
 /* What a site says.  Blocks that are lost apart. */
 struct hp_alloc_sum hp_alloc_site_sum(const struct hp_site *site, const struct hp_alloc_peak *peak);
 
-/* Adds to a step, to all, and to the changes for whoever has looked at them before. */
+/* Adds to a step, to all, and to the changes for earlier readers. */
 void hp_alloc_count(struct hp_alloc *alloc, uint32_t step, const struct hp_alloc_sum *difference);
 
 /*
- * Reads what is new in the list from `head` on, and counts what has changed in
- * any of them.  False = the list did not end where it should.
+ * Reads new entries of the list from `head` on, and counts changes in any of
+ * them.  False = the list did not end where it should.
  */
 bool hp_alloc_sites_look(struct hp_alloc_sites *sites, struct hp_alloc *alloc,
 			 struct hp_reader *reader, uint64_t head, const struct hp_alloc_peak *peak,

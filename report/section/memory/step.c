@@ -3,7 +3,7 @@
  * step.c - see step.h.
  *
  * Most steps have one step above them, so the first is at its caller and only the others are
- * looked for in an index.  Indexes hold numbers of 4 bytes and no keys: what they lead to is
+ * looked for in an index.  Indexes hold numbers of 4 bytes and no keys: their targets are
  * compared.
  */
 #include "report/section/memory/step.h"

@@ -3,7 +3,7 @@
  * step.h - the tree of call paths: steps of equal paths are one step.
  *
  * A large program has a million steps, but only some 10,000 places in its code: each
- * place has a number, so that what is known of it is found without a search.
+ * place has a number, so that facts about it are found without a search.
  */
 #ifndef HP_REPORT_SECTION_MEMORY_STEP_H
 #define HP_REPORT_SECTION_MEMORY_STEP_H
@@ -45,7 +45,7 @@ struct hp_alloc_tree {
 /* With the root, and room for `more` steps. */
 void hp_alloc_tree_reserve(struct hp_alloc_tree *tree, size_t more);
 
-/* The place of the step like this one, of which caller, object, address and mark count. */
+/* The place of an equal step, by caller, object, address and mark. */
 uint32_t hp_alloc_tree_step(struct hp_alloc_tree *tree, const struct hp_alloc_step *wanted);
 void hp_alloc_tree_release(struct hp_alloc_tree *tree);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.c - see view.h: what is read of allocations, from look to look.
+ * view.c - see view.h: reads allocations, across refreshes.
  */
 #include "report/section/memory/view.h"
 

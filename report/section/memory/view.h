@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.h - what the files of the sections about allocations share, and no one
- * else looks at.
+ * view.h - private to the files of the sections about allocations.
  */
 #ifndef HP_REPORT_SECTION_MEMORY_VIEW_H
 #define HP_REPORT_SECTION_MEMORY_VIEW_H
@@ -11,11 +10,11 @@
 #include "report/name/frame.h"
 
 struct hp_alloc_row {
-	uint32_t step;	/* of a site: the innermost one that is told */
+	uint32_t step;	/* of a site: the innermost one that is shown */
 	uint32_t function;	/* of a function: its number */
 	bool is_function;
 	char *name;	/* NULL = not requested yet */
-	char *frames;	/* of a site: what JSON tells of it; NULL = the same */
+	char *frames;	/* of a site: its part in JSON; NULL = the same */
 	const struct hp_charge_sum
 		*charge;	/* of an instrumented function, which is of the model then */
 	struct hp_alloc_sum sum;	/* own.  What rows are sorted by is in one line of memory */
@@ -23,9 +22,9 @@ struct hp_alloc_row {
 };
 
 struct hp_map_row {
-	struct hp_alloc_row row;	/* first: a path is told as of other rows */
+	struct hp_alloc_row row;	/* first: a path is shown like other rows */
 	uint32_t kinds;
-	bool is_allocator;	/* mapped by the allocator for what it gives out */
+	bool is_allocator;	/* mapped by the allocator for its own blocks */
 };
 
 /* A class of sizes or ages. */
@@ -42,8 +41,8 @@ struct hp_alloc_link {
 };
 
 /*
- * What outlives a look: the rows, and what it takes to know which of them a step
- * belongs to.  Only what changed is added to them at the next one.
+ * State that outlives a refresh: the rows, and the data needed to find those of
+ * a step.  Only what changed is added to them at the next one.
  */
 struct hp_alloc_view {
 	struct hp_alloc alloc;
@@ -102,12 +101,12 @@ void hp_alloc_names_forget(struct hp_alloc_view *view);
 void hp_alloc_name_note(struct hp_alloc_view *view, const struct hp_alloc_row *row,
 			uint64_t before);
 
-/* The step that answers for what was allocated at `step`: not of a wrapper. */
+/* The step that represents allocations at `step`: not of a wrapper. */
 uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step);
 /* From there out, the first step that is not of C++'s library; `step` if all are. */
 uint32_t hp_alloc_told(struct hp_alloc_view *view, uint32_t step);
 
-/* Room for what is known by code, at the beginning of a look. */
+/* Room for facts by code, at the beginning of a refresh. */
 void hp_alloc_codes_make(struct hp_alloc_view *view);
 
 /* The place that a step is at; not of a mark. */
@@ -123,7 +122,7 @@ const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
 /* What rows are sorted by. */
 uint64_t hp_alloc_metric(const struct hp_report *report, const struct hp_alloc_row *row);
 
-/* The most that a call held at once is shown, and not what was allocated. */
+/* The most that a call held at once is shown, and not its allocated bytes. */
 bool hp_alloc_is_most(const struct hp_report *report);
 enum hp_charge_kind hp_alloc_charge_kind(const struct hp_report *report);
 

@@ -2,7 +2,7 @@
 /*
  * absent.c - sections that are known by name, and that nothing fills yet.
  *
- * The Rust crate has them: whoever asks for one is told that it is not recorded,
+ * The Rust crate has them: a request for one is answered that it isn't recorded,
  * and clients get a list without rows in the shape that they know.
  */
 #include "report/section/core/section.h"

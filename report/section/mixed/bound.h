@@ -39,7 +39,7 @@ struct hp_bound_row {
 	uint64_t samples;
 	uint64_t profiler_ns;	/* the profiler's CPU on its behalf */
 	uint64_t allocator_ns;	/* of cpu_ns: inside the allocator */
-	uint64_t counted_ns;	/* of cpu_ns: the processor's counters tell of what kind */
+	uint64_t counted_ns;	/* of cpu_ns: the processor's counters reveal its kind */
 	uint64_t memory_ns;	/* of counted_ns: waiting for memory */
 	uint64_t blocked_ns;
 	uint64_t blocked_on[HP_BOUND_CAUSES];	/* beside hp_bound.causes */
@@ -61,7 +61,7 @@ enum hp_bound_word hp_bound_word(const struct hp_bound_row *row);
 /* Made when it is requested first. */
 struct hp_bound *hp_report_bound(struct hp_report *report);
 
-/* Adds what was allocated to the rows (bound_alloc.c). */
+/* Adds allocations to the rows (bound_alloc.c). */
 void hp_bound_add_allocations(struct hp_report *report, struct hp_bound *bound);
 
 const char *hp_bound_note(struct hp_report *report);

@@ -3,8 +3,8 @@
  * bound_alloc.c - what each function of the table `bound` allocated.
  *
  * Call paths of allocations and of samples come from different sides; a function
- * is the same if its name and its file are.  What was inlined counts as the
- * function that it is in: the debug information of all paths would take long.
+ * is the same if its name and its file are.  Inlined code counts as the function
+ * around it: the debug information of all paths would take long.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct build {
 	struct answer *answers; /* by code of a step */
 };
 
-/* What is known of a step's function. */
+/* Facts about a step's function. */
 struct answer {
 	bool is_known;
 	bool may_have_row;

@@ -12,13 +12,13 @@
 #include "report/section/wait/offcpu.h"
 #include "report/section/core/list.h"
 
-#define SAMPLES_MIN 10	/* fewer say nothing */
+#define SAMPLES_MIN 10	/* fewer prove nothing */
 #define BLOCKED_MIN_NS UINT64_C(10000000)
 #define MOST (2.0 / 3)	/* of the time, for a word that says only one thing */
 #define ALLOCATOR_MIN (1.0 / 3)	/* of the CPU time */
 #define COUNTED_MIN 0.5	/* of the CPU time, for the processor's counters to have a say */
 #define MEMORY_MIN 0.5	/* of the counted time */
-#define TOLD_MIN 0.25	/* of what was waited for, to be named */
+#define TOLD_MIN 0.25	/* of the waits, to be named */
 
 static double part(uint64_t of, uint64_t whole)
 {
@@ -116,7 +116,7 @@ static const char *describe(const struct hp_report *report)
 		       : "What each function spends its own time on.";
 }
 
-/* What is in no row: times of system calls that no one may look into, and our own. */
+/* The rest, in no row: times of system calls that no one may look into, and our own. */
 const char *hp_bound_note(struct hp_report *report)
 {
 	const struct hp_sampling *record = &report->model.sampling.record;

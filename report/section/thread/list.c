@@ -55,8 +55,8 @@ static struct hp_model_thread *thread_of(struct hp_model *model, const struct hp
 }
 
 /*
- * What a thread that is gone said of itself at its end: the last look at it may have
- * been long before.  A live view goes by looks, which tell of all threads alike.
+ * An ended thread's own account of itself: the last scan of it may have been long
+ * before.  A live view uses scans, which cover all threads alike.
  */
 static void ends_tell(struct hp_report *report)
 {
@@ -165,7 +165,7 @@ static void thread_status_code(const struct hp_cell *cell, struct hp_value *valu
 			 value);
 }
 
-/* What the thread allocated and freed; NULL = not known. */
+/* The thread's allocated and freed bytes; NULL = not known. */
 static const struct hp_alloc_thread *thread_alloc(const struct hp_cell *cell)
 {
 	const struct hp_model_thread *thread = cell->row;

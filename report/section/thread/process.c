@@ -31,7 +31,7 @@ static struct hp_program *program_of(struct hp_programs *programs, const char *n
 	return &programs->rows[programs->count++];
 }
 
-/* Of one that runs, or ended without a note: what the sampler saw last. */
+/* Of one that runs, or ended without a note: the sampler's last values. */
 static uint64_t watched_ns(const struct hp_model *model, const struct hp_model_run *run)
 {
 	uint64_t ns = 0;
@@ -77,7 +77,7 @@ static int compare_programs(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* What the root's children took, less what those took that are listed. */
+/* The resources of the root's children, less those of the listed ones. */
 static void missing_set(const struct hp_model *model, struct hp_programs *programs)
 {
 	uint64_t listed_ns = 0, runs = 0, missing_ns;

@@ -2,7 +2,7 @@
 /*
  * process.h - the programs that ran in the session, each with all its processes.
  *
- * A run is an image of a process: what it is from one exec to the next.  One that only
+ * A run is an image of a process: its state from one exec to the next.  One that only
  * lived from fork to exec is part of the run that followed.
  */
 #ifndef HP_REPORT_SECTION_THREAD_PROCESS_H
@@ -36,8 +36,8 @@ struct hp_programs {
 	size_t count;
 	uint64_t runs;
 	uint64_t cpu_ns;
-	uint64_t unrecorded;	/* images of which nothing but their start is known */
-	uint64_t missing_ns;	/* CPU time of children that no row has; below what can be told it is 0 */
+	uint64_t unrecorded;	/* images with nothing known but their start */
+	uint64_t missing_ns;	/* CPU time of children that no row has; below the resolution it is 0 */
 	bool is_missing_known;
 };
 

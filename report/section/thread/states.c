@@ -59,21 +59,21 @@ static void state_blocked(const struct hp_cell *cell, struct hp_value *value)
 	value->is_unknown |= !row_of(cell->row)->is_seen;
 }
 
-/* What the sampler alone knows. */
+/* Facts from the sampler alone. */
 static void state_seen(const struct hp_cell *cell, struct hp_value *value)
 {
 	hp_cell_get_member(cell, value);
 	value->is_unknown = !row_of(cell->row)->is_seen;
 }
 
-/* What the kernel alone knows. */
+/* Facts from the kernel alone. */
 static void state_switched(const struct hp_cell *cell, struct hp_value *value)
 {
 	hp_cell_get_member(cell, value);
 	value->is_unknown = !row_of(cell->row)->has_switches;
 }
 
-/* --- what it mostly did --- */
+/* --- its main activity --- */
 
 static const char *const wait_texts[HP_THREAD_WAITS] = {
 	[HP_WAIT_LOCK] = "waited for a lock", [HP_WAIT_SIGNAL] = "waited for a signal",
@@ -144,7 +144,7 @@ static double wait_scale(const struct hp_thread_row *thread)
 	return thread->is_seen && sum > thread->blocked_ns ? thread->blocked_ns / sum : 1;
 }
 
-/* Waits of which no one knows what for are one more that it may have done mostly. */
+/* Waits with an unknown cause are one more candidate for its main activity. */
 static void state_mostly(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_thread_row *thread = row_of(cell->row);

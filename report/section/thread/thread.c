@@ -15,7 +15,7 @@
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
 
-#define WATCHED 0.75	/* of a thread's life, from the first look at it to the last */
+#define WATCHED 0.75	/* of a thread's life, from the first scan of it to the last */
 
 static struct hp_thread_row *row_of(struct hp_threads *threads, uint32_t pid, uint32_t tid)
 {
@@ -25,7 +25,7 @@ static struct hp_thread_row *row_of(struct hp_threads *threads, uint32_t pid, ui
 	return NULL;
 }
 
-/* --- what the thread tells --- */
+/* --- data from the thread --- */
 
 static int class_of(uint32_t kind)
 {
@@ -76,7 +76,7 @@ static void locks_add(struct hp_report *report, struct hp_threads *threads)
 	}
 }
 
-/* --- what the kernel tells --- */
+/* --- data from the kernel --- */
 
 struct cause {
 	const char *on;	/* of hp_offcpu_cause */
@@ -171,7 +171,7 @@ static void times_set(struct hp_report *report, struct hp_thread_row *row)
 	if (row->life_ns < row->ran_ns + row->ready_ns)
 		row->life_ns = row->ran_ns + row->ready_ns;
 	row->blocked_ns = row->life_ns - row->ran_ns - row->ready_ns;
-	/* The look at the queue and the record of the switch are of different moments. */
+	/* The scan of the queue and the record of the switch are of different moments. */
 	if (row->stopped_ns > row->blocked_ns)
 		row->stopped_ns = row->blocked_ns;
 	row->blocked_ns -= row->stopped_ns;
@@ -185,7 +185,7 @@ static bool is_listed(const struct hp_model *model, const struct hp_lock_birth *
 	return false;
 }
 
-/* Threads of which the sampler saw nothing. */
+/* Threads that the sampler never saw. */
 static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
@@ -225,8 +225,8 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 }
 
 /*
- * The first thread of a process is no one's child, one seen without a birth else is one
- * of the birthless.
+ * The first thread of a process has no parent, one seen without a birth else is one of
+ * the birthless.
  */
 static void unlisted_count(struct hp_threads *threads, const struct hp_locks *locks)
 {
@@ -289,7 +289,7 @@ size_t hp_threads_unseen(struct hp_report *report)
 	return is_past_and_apart(report) ? hp_threads_of(report)->unseen_count : 0;
 }
 
-/* How long a thread was ready is known up to the last look at it: of little use where that was early. */
+/* A thread's ready time is known up to the last scan of it: of little use where that was early. */
 void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 {
 	const struct hp_model *model = &report->model;

@@ -4,7 +4,7 @@
  * sampler (CPU, queue, life), the thread itself (waits for locks), the kernel's
  * switch records (what else it waited for), its maker.
  *
- * Folder: report/section/thread - threads: what they used and what they
+ * Folder: report/section/thread - threads: their resources and their
  *   waited for
  * May use: report/section/wait report/section/memory report/section/cpu
  *   report/section/core report/read report/base segment/layout
@@ -44,7 +44,7 @@ struct hp_threads {
 	struct hp_thread_row *rows;	/* of threads that are not several folded into one */
 	size_t count;
 	struct hp_model_thread
-		*unseen;	/* those that ended between two looks, known by their birth and end */
+		*unseen;	/* those that ended between two scans, known by their birth and end */
 	size_t unseen_count;
 	size_t unlisted;	/* made beyond HP_THREADS_MAX, and not seen by the sampler */
 };
@@ -52,7 +52,7 @@ struct hp_threads {
 struct hp_threads *hp_threads_of(struct hp_report *report);
 
 /*
- * Threads that ended between two looks of the sampler, in a report about the past.  0 too if
+ * Threads that ended between two scans of the sampler, in a report about the past.  0 too if
  * several were folded into one: which of those it had seen is not known.
  */
 size_t hp_threads_unseen(struct hp_report *report);
@@ -62,7 +62,7 @@ struct hp_thread_sums {
 	uint64_t life_ns;
 	uint64_t ready_ns;	/* without a CPU, though they could run */
 	uint64_t stopped_ns;	/* by a signal; of all threads */
-	uint64_t blocked_ns;	/* the rest of what they did not run */
+	uint64_t blocked_ns;	/* the rest of the time that they did not run */
 	size_t watched;
 	size_t count;
 	size_t unlisted;	/* of them, those that are in no list */

@@ -28,7 +28,7 @@ struct hp_calls {
 
 struct hp_calls_row {
 	uint32_t function;	/* place in the model, HP_NONE = no one: threads and processes begin here */
-	uint32_t above;	/* place of the row that this one hangs on; of the first: its own */
+	uint32_t above;	/* place of this row's parent; of the first: its own */
 	unsigned depth;
 	double calls;
 	double total_ns;
@@ -39,8 +39,8 @@ struct hp_calls_row {
 
 /*
  * Makes it the report's answer.  `name` is a function's name, whole or short, or a part
- * of it, or /regex/; the heaviest one that fits is taken, and others are told. False =
- * none exists, which is told too.
+ * of it, or /regex/; the heaviest one that fits is taken, and others are listed. False
+ * = none exists, which is reported too.
  */
 bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char *name,
 		   double least_percent, hp_complain complain, void *context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls_part.h - what the files of calls.h share, and no one else looks at.
+ * calls_part.h - private to the files of calls.h.
  */
 #ifndef HP_REPORT_SECTION_TIMING_CALLS_PART_H
 #define HP_REPORT_SECTION_TIMING_CALLS_PART_H
@@ -9,7 +9,7 @@
 
 /*
  * calls_find.c: the heaviest of the functions that fit `name` best; HP_NONE = none
- * does.  Others that fit are told.
+ * does.  Others that fit are listed.
  */
 uint32_t hp_calls_find(struct hp_report *report, const char *name, hp_complain complain,
 		       void *context);
@@ -18,8 +18,8 @@ uint32_t hp_calls_find(struct hp_report *report, const char *name, hp_complain c
 void hp_calls_function_fill(struct hp_report *report, struct hp_calls *calls);
 
 /*
- * The heaviest `shown` of them in the order of the table: what hangs on a row
- * follows it at once, the heaviest first.
+ * The heaviest `shown` of them in the order of the table: a row's children
+ * follow it at once, the heaviest first.
  */
 struct hp_calls_row *hp_calls_arranged(const struct hp_calls_row *rows, size_t count, size_t shown);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls_rows.c - who calls a function, and what it calls, level by level.
+ * calls_rows.c - a function's callers and callees, level by level.
  *
  * A function stands in the tree once for each path that leads to it.  Its
  * callers' table takes all these nodes together and goes up, level by level,
  * its callees' table goes down: a row is the set of the nodes that one function
- * has there.  A set's total is never more than that of the set it hangs on, so
- * when there are too many rows the heaviest are shown, with all they hang on.
+ * has there.  A set's total never exceeds that of its parent, so when rows are
+ * too many the heaviest are shown, with all their ancestors.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -202,7 +202,7 @@ static int compare_totals(const void *left, const void *right, void *context)
 	return a < b ? -1 : a > b;
 }
 
-/* Places of the heaviest `most` rows; what they hang on is heavier, or comes earlier. */
+/* Places of the heaviest `most` rows; their parent is heavier, or comes earlier. */
 static uint32_t *heaviest(const struct hp_calls_row *rows, size_t count)
 {
 	uint32_t *places = hp_xcalloc(count, sizeof(*places));
@@ -223,7 +223,7 @@ struct hp_calls_row *hp_calls_arranged(const struct hp_calls_row *rows, size_t c
 	struct hp_calls_row *sorted = hp_xcalloc(shown, sizeof(*sorted));
 	size_t depth = 0, done = 0;
 
-	/* Lists by weight, places + 1; those without a row above hang on the last list. */
+	/* Lists by weight, places + 1; those without a parent are in the last list. */
 	for (size_t i = shown; i-- > 0;) {
 		uint32_t row = places[i];
 		uint32_t *list = rows[row].depth ? &first[rows[row].above] : &first[count];

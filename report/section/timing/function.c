@@ -113,7 +113,7 @@ static void function_name(const struct hp_cell *cell, struct hp_value *value)
 	hp_function_name_set(cell->report, cell->row, value);
 }
 
-/* What the columns Total, Avg and % are about: callees included, or without them. */
+/* The meaning of the columns Total, Avg and %: callees included, or without them. */
 struct sum {
 	double ns;
 	double low_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function.h - what the sections of functions by time share.
+ * function.h - shared by the sections of functions by time.
  *
  * Folder: report/section/timing - calls of instrumented functions: by
  *   function, the hot path, callers and callees

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.c - the section of the heaviest chain of calls: from the root, or
- * to and from what the focus lets through, always to the heaviest callee.
+ * path.c - the section of the heaviest chain of calls: from the root, or to and
+ * from functions in focus, always to the heaviest callee.
  */
 #include <cjson/cJSON.h>
 #include <math.h>

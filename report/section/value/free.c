@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * free.c - gauges that the program does not set: what is recorded of it anyway, as numbers that go
- * up and down.  Which of them are there depends on what was recorded.
+ * free.c - gauges that the program does not set: figures recorded anyway, as numbers that go up
+ * and down.  Their presence depends on the recorded sections.
  */
 #include <math.h>
 #include <string.h>

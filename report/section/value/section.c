@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.c - the section of what the program shows of its own: see value.h.
+ * section.c - the section of values that the program publishes: see value.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	hp_section_cut(&hp_debug_section, report, list);
 }
 
-/* Gauges that are there anyway are no reason to show a table unasked. */
+/* Gauges that always exist don't justify a table by themselves. */
 static bool has_data(const struct hp_report *asked)
 {
 	const struct hp_values *values = hp_values_of((struct hp_report *)(uintptr_t)asked);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * value.h - what the program shows of its own (HOTPATH_DBG, HOTPATH_VAL, HOTPATH_GAUGE_*), and gauges
- * that are there without it: memory, threads, queues.
+ * value.h - values that the program publishes (HOTPATH_DBG, HOTPATH_VAL, HOTPATH_GAUGE_*), and
+ * gauges that exist without it: memory, threads, queues.
  *
  * Folder: report/section/value - values that the program shows
  * May use: report/section/core report/section/thread report/section/memory report/section/channel
@@ -53,19 +53,19 @@ struct hp_value_row {
 struct hp_values {
 	struct hp_value_row *rows;
 	size_t count;
-	uint64_t lost; /* changes of which nothing is known */
+	uint64_t lost; /* changes without details */
 };
 
 /* All of the report; freed with it. */
 const struct hp_values *hp_values_of(struct hp_report *report);
 
-/* Gauges of what is recorded anyway are added (free.c). */
+/* Gauges of data recorded anyway are added (free.c). */
 void hp_values_add_free(struct hp_report *report, struct hp_values *values, size_t *room);
 
 /* As people read it: fresh. */
 char *hp_shown_text(const struct hp_value_seen *seen);
 
-/* As a number; false = it is none. */
+/* As a number; false = not one. */
 bool hp_value_number(const struct hp_value_seen *seen, double *number);
 
 /* dbg, val, gauge: the word in JSON and in routes. */

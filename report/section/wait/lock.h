@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock.h - what a segment says of locks and waits, as plain structs.
+ * lock.h - the locks and waits in a segment, as plain structs.
  *
  * A lock here is the sum over all threads and processes: a static one by object
  * and address, others by the place that made them (or used them first) and a
@@ -28,7 +28,7 @@ struct hp_lock_row {
 	uint64_t objects;	/* how many this is */
 	struct hp_lock_place at;	/* of a static one; else address 0 */
 	struct hp_lock_place site;
-	char *label;	/* what the program calls it, the path of a file; NULL = none */
+	char *label;	/* the program's name for it, the path of a file; NULL = none */
 	uint64_t channel;	/* of a HP_LOCK_CHANNEL: offset of its hp_channel */
 	uint32_t channel_kind;	/* enum hp_channel_kind */
 	bool is_found;	/* that channel was there before the program */
@@ -140,18 +140,18 @@ struct hp_locks {
 	size_t birth_count;
 	uint64_t birthless;	/* threads that were made, and have no record of it */
 	uint64_t lost;	/* acquisitions that are nowhere else */
-	uint64_t untold;	/* acquisitions of which no hold is known */
+	uint64_t untold;	/* acquisitions whose hold is unknown */
 	uint64_t end_ticks;	/* the last moment known */
 };
 
-/* Reads what the model's segment has of locks.  Never fails. */
+/* Reads the locks of the model's segment.  Never fails. */
 void hp_locks_init(struct hp_locks *locks, struct hp_model *model);
 void hp_locks_release(struct hp_locks *locks);
 
 /* The order that contradicts locks->orders[i]; NULL = none exists. */
 const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i);
 
-/* A lock, not several that are told as one. */
+/* A lock, not several that share a row. */
 bool hp_lock_is_one(const struct hp_lock_row *row);
 
 #endif

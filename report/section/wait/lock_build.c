@@ -135,9 +135,9 @@ uint32_t hp_lock_build_row(struct hp_lock_build *b, const struct hp_lock_row *ro
 
 /* --- uses --- */
 
-#define USUAL_GAP_NS 4e6	/* between two looks, where nothing says how long */
+#define USUAL_GAP_NS 4e6	/* between two scans, if the duration is unknown */
 
-/* A rare draw counts as several, but was one. */
+/* A rare sample counts as several, but was one. */
 static uint64_t draws_of(const struct hp_use *use, const struct hp_spread *spread)
 {
 	const uint64_t too_many = HP_LOCK_RARE / HP_LOCK_DRAWN - 1;

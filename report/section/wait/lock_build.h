@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_build.h - what the files share that make a struct hp_locks of a segment.
+ * lock_build.h - shared by the files that make a struct hp_locks of a segment.
  */
 #ifndef HP_REPORT_SECTION_WAIT_LOCK_BUILD_H
 #define HP_REPORT_SECTION_WAIT_LOCK_BUILD_H
@@ -20,7 +20,7 @@ struct hp_lock_build {
 	struct hp_model *model;
 	struct hp_locks *locks;
 	struct hp_map rows;	/* offset of a hp_lock -> place + 1 */
-	struct hp_map same;	/* what it is -> place + 1 */
+	struct hp_map same;	/* its identity -> place + 1 */
 	struct hp_map uses;	/* offset of a hp_use -> place of its lock + 1 */
 	struct hp_map objects;	/* offset of a hp_object -> place in model->objects, or HP_NONE */
 	uint32_t waiter;	/* number of the one that is read, from 1 */

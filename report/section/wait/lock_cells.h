@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_cells.h - getters of what was done with a side of a lock.
+ * lock_cells.h - getters for one side of a lock.
  *
  * They are the same for each side and each section: the column's member is the
  * place of the struct hp_lock_sum.  What needs no getter is a member of that.
@@ -35,7 +35,7 @@ void hp_lock_get_hold_most(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_hold_most_text(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_hold_most_high(const struct hp_cell *cell, struct hp_value *value);
 
-/* The row is a struct hp_lock_row: what it is called, its number, its C type, where it was made. */
+/* The row is a struct hp_lock_row: its name, its number, its C type, the place that made it. */
 void hp_lock_get_name(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_id(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_type(const struct hp_cell *cell, struct hp_value *value);

@@ -3,8 +3,8 @@
  * lock_cycle.c - see lock_cycle.h.
  *
  * Locks are the nodes of a graph, orders its edges.  From each edge the shortest
- * way back is looked for, breadth first.  A circle is told from its lock that
- * stands first, so that it is told once.
+ * way back is looked for, breadth first.  A circle begins with its first lock in
+ * the list, so that it is shown once.
  */
 #include "report/section/wait/lock_cycle.h"
 

@@ -19,8 +19,8 @@ struct hp_lock_cycle {
 };
 
 /*
- * Each pair once, and each circle of three and more of which no two are a pair:
- * the shortest one through each of its orders.  Returns a fresh array.
+ * Each pair once, and each circle of three and more without a pair in it: the
+ * shortest one through each of its orders.  Returns a fresh array.
  */
 struct hp_lock_cycle *hp_lock_cycles(const struct hp_locks *locks, size_t *count);
 

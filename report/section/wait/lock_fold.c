@@ -127,7 +127,7 @@ static void sort_orders(struct hp_locks *locks)
 	locks->order_count = count;
 }
 
-/* Of locks that are not told apart nothing can be said: they may be others each time. */
+/* Of locks that share a row nothing can be concluded: they may be others each time. */
 bool hp_lock_is_one(const struct hp_lock_row *row)
 {
 	return row->number != HP_LOCK_MORE && (row->number != HP_LOCK_LABEL || row->objects <= 1);

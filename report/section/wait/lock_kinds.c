@@ -16,7 +16,7 @@
 #include "report/base/memory.h"
 #include "segment/layout/header.h"
 
-/* --- who is late at a barrier --- */
+/* --- latecomers at a barrier --- */
 
 static bool is_at(const struct hp_locks *locks, size_t i, const void *row)
 {

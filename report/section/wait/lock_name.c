@@ -53,7 +53,7 @@ static uint32_t rank_of(struct hp_report *report, const struct hp_lock_row *lock
 	return rank;
 }
 
-/* "Session::m": a lock on the heap by what it is a member of; NULL = not known. */
+/* "Session::m": a lock on the heap by the member that it is; NULL = not known. */
 static char *owner_text(struct hp_report *report, const struct hp_lock_row *lock)
 {
 	struct hp_text_cell cell;

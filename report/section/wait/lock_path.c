@@ -21,7 +21,7 @@ static bool is_ours(const struct hp_model *model, uint32_t object)
 	return object < model->object_count && model->objects[object].is_profiler;
 }
 
-/* One step; false = it is no code. */
+/* One step; false = not code. */
 static bool place_of(const struct hp_step *step, struct hp_lock_place *place,
 		     hp_lock_find_object find, void *context)
 {

@@ -2,7 +2,7 @@
 /*
  * lock_path.h - call paths of threads that waited, and of those that had the lock.
  *
- * Each thread has steps of its own for one path; here equal paths are one.  Our
+ * Each thread has its own steps for one path; here equal paths are one.  Our
  * own functions, in which a walk begins, are left out.
  */
 #ifndef HP_REPORT_SECTION_WAIT_LOCK_PATH_H

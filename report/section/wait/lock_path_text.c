@@ -29,7 +29,7 @@ static size_t columns_of(const char *text)
 	return count;
 }
 
-/* Appends a caller; false = there is no room for it. */
+/* Appends a caller; false = no room for it. */
 static bool caller_add(char **text, const char *name, bool is_short)
 {
 	char *whole = hp_name_short(name, 2), *caller = hp_name_plain(whole), *longer;
@@ -49,7 +49,7 @@ static bool caller_add(char **text, const char *name, bool is_short)
 	return true;
 }
 
-/* The innermost function that is no wrapper of a lock; the innermost one if all are. */
+/* The innermost function that isn't a wrapper of a lock; the innermost one if all are. */
 static size_t first_of(struct hp_report *report, const struct hp_lock_path *path)
 {
 	const struct hp_symbol_spot *spot;

@@ -3,7 +3,7 @@
  * lock_section.h - the sections of locks and waits: rows, names, columns.
  *
  * Folder: report/section/wait - locks and waits: by lock, by place, orders
- *   that contradict each other, who waits now, time off the CPU
+ *   that contradict each other, present waits, time off the CPU
  * May use: report/section/channel/row report/section/cpu report/section/core
  *   report/name report/read report/base segment segment/layout util
  */
@@ -48,13 +48,13 @@ const char *hp_lock_name(struct hp_report *report, const struct hp_lock_row *loc
 /* "mutex", "rwlock (read)", ... */
 const char *hp_lock_kind_text(uint32_t kind, uint32_t side);
 
-/* The same, which says of a channel what it is and what is waited for. */
+/* The same, with a channel's kind and the object of the wait. */
 const char *hp_lock_row_kind(const struct hp_lock_row *lock, uint32_t side);
 
 /* The C type of such an object. */
 const char *hp_lock_type(uint32_t kind);
 
-/* What is known of a place in code; NULL = nothing.  Valid as long as the report. */
+/* Facts about a place in code; NULL = nothing.  Valid as long as the report. */
 const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
 					  const struct hp_lock_place *place);
 
@@ -75,7 +75,7 @@ const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct
 const struct hp_lock_hold *hp_lock_wait_hold(const struct hp_report *report,
 					     const struct hp_lock_wait *wait);
 
-/* The thread that has what is waited for, or used it last; 0 = not known. */
+/* The thread that has the object of the wait, or used it last; 0 = not known. */
 uint32_t hp_lock_wait_for(const struct hp_report *report, const struct hp_lock_wait *wait);
 
 /* Threads in the circle of waits that `first` is part of; 0 = it is in none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_view.h - what the files share that show a report's locks.
+ * lock_view.h - shared by the files that show a report's locks.
  */
 #ifndef HP_REPORT_SECTION_WAIT_LOCK_VIEW_H
 #define HP_REPORT_SECTION_WAIT_LOCK_VIEW_H

@@ -4,7 +4,7 @@
  *
  * A wait belongs to the innermost instrumented function on its stack; where none
  * is instrumented, to the innermost function that is neither the C library's nor a
- * wrapper of its locks.  What for is told by the kernel's functions inside of it.
+ * wrapper of its locks.  The kernel's functions inside of it reveal the cause.
  *
  * A thread that a signal stopped (SIGSTOP, a terminal's ^Z) waits for nothing: that time is its
  * own sum, in no row.
@@ -58,7 +58,7 @@ static bool is_kernel(const struct hp_report *report, uint32_t stack)
 	return object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_KERNEL;
 }
 
-/* By the function's name, which stays: 1 = it says nothing, else the cause's place + 2. */
+/* By the function's name, which stays: 1 = no cause, else the cause's place + 2. */
 static uint8_t cause_of(const struct hp_report *report, uint32_t stack)
 {
 	struct hp_cpu *cpu = hp_report_cpu(report);

@@ -30,7 +30,7 @@ struct hp_offcpu {
 /* What a stack of the model waited for, as its kernel functions tell. */
 const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
 
-/* Is it the cause of a thread that a signal stopped?  That is no wait. */
+/* Is it the cause of a thread that a signal stopped?  That isn't a wait. */
 bool hp_offcpu_is_stop(const char *on);
 
 /* How long threads were stopped by a signal, all together. */

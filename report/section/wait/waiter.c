@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waiter.c - what threads say of themselves: where they waited and for whom,
- * what they have, in which order they took it, who made them.
+ * waiter.c - the threads' own records: where they waited and for which thread,
+ * their locks, the order in which they took them, their creators.
  *
- * A wait is told by its thread when it releases the lock; what it has not told
- * yet stands in its `held`, and is added here.
+ * A wait is recorded by its thread when it releases the lock; an unrecorded one
+ * is still in its `held`, and is added here.
  */
 #include <stddef.h>
 
@@ -93,7 +93,7 @@ static void read_contests(struct hp_lock_build *b, const struct hp_waiter *waite
 	}
 }
 
-/* A wait of which the thread has not told yet. */
+/* A wait that the thread has not recorded yet. */
 static void add_pending(struct hp_lock_build *b, const struct hp_waiter *waiter,
 			const struct hp_held *held, uint32_t lock, uint32_t side)
 {
@@ -222,7 +222,7 @@ void hp_lock_read_waiters(struct hp_lock_build *b, uint64_t at, uint64_t modules
 {
 	struct hp_waiter waiter;
 
-	/* What is after that segments of earlier versions do not have. */
+	/* The fields after that are missing in segments of earlier versions. */
 	const uint64_t size = offsetof(struct hp_waiter, draws);
 
 	for (; hp_reader_step(&b->model->reader, at, &waiter, size); at = waiter.next) {

@@ -3,8 +3,9 @@
  * waiting.c - threads that were waiting at the end, and deadlocks among them.
  *
  * A wait names the thread that had the lock when it began.  If that thread still
- * says it has it, it is who is waited for; else whoever says so.  Where the
- * chain of waits comes back to where it began, none of them can continue.
+ * claims to have it, the wait is for that thread; else for any that claims it.
+ * Where the chain of waits comes back to where it began, none of them can
+ * continue.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "report/base/memory.h"
 #include "segment/layout/header.h"
 
-/* --- who is waited for --- */
+/* --- the thread waited for --- */
 
 static const struct hp_lock_hold *hold_for(const struct hp_locks *locks,
 					   const struct hp_lock_wait *wait)
@@ -47,8 +48,8 @@ static const struct hp_lock_wait *wait_of_thread(const struct hp_locks *locks, u
 }
 
 /*
- * No one has a channel.  Who sent into it last may be who is to send next, and
- * who received from it last who is to make room: its thread, 0 = not known.
+ * No one has a channel.  The last sender may be the next one, and the last
+ * receiver may be the one to make room: its thread, 0 = not known.
  */
 static uint32_t last_user(const struct hp_report *report, const struct hp_lock_wait *wait)
 {
@@ -106,7 +107,7 @@ uint32_t hp_lock_wait_for(const struct hp_report *report, const struct hp_lock_w
 	return hold ? hold->tid : last ? last : wait->holder;
 }
 
-/* Each cycle is told once: by its wait that stands first. */
+/* Each cycle is shown once: by its wait that stands first. */
 static bool is_first_of_cycle(const struct hp_report *report, const struct hp_lock_wait *first)
 {
 	const struct hp_lock_wait *wait = first;

@@ -113,7 +113,10 @@ static uint64_t bytes_of(const struct hp_lane *lane, const struct hp_lane_side *
 					   : side->others + side->more_others;
 }
 
-/* An eventfd that was given away: what others add and take may cancel out, so neither figure tells of it. */
+/*
+ * An eventfd that was passed on: additions and removals by others may cancel out, so
+ * neither figure reveals it.
+ */
 static bool is_given_away(const struct hp_lane *lane)
 {
 	const uint32_t both = HP_VEILED_SENDS | HP_VEILED_RECEIVES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.h - what a segment says of channels: a row is what one place in the
- * program makes, summed up over processes; one way of it.
+ * channel.h - the channels in a segment: a row is what one place in the program
+ * makes, summed up over processes; one way of it.
  *
  * Folder: report/section/channel/row - channels as the segment has them, and
  *   their names
@@ -15,7 +15,7 @@
 #include "report/read/lock_sum.h"
 #include "segment/layout/channel.h"
 
-/* Kinds of rows that are no channels in the segment, behind those of enum hp_channel_kind. */
+/* Kinds of rows that aren't channels in the segment, after those of enum hp_channel_kind. */
 #define HP_CHANNEL_TOKENS HP_CHANNEL_KINDS	/* a semaphore: see report/section/channel/token.h */
 #define HP_CHANNEL_ROW_KINDS (HP_CHANNEL_KINDS + 1)
 
@@ -78,13 +78,13 @@ struct hp_channels {
 	size_t offset_count;
 	struct hp_channel_row *rows;
 	size_t count;
-	uint64_t lost;	/* objects of which nothing is known */
+	uint64_t lost;	/* unknown objects */
 	uint64_t end_ticks;	/* the last moment known */
 };
 
-/* Reads what the model's segment has of channels.  Never fails. */
+/* Reads the channels of the model's segment.  Never fails. */
 void hp_channels_init(struct hp_channels *channels, struct hp_model *model);
-/* The row of the hp_channel at an offset; NULL = it is none. */
+/* The row of the hp_channel at an offset; NULL = not one. */
 const struct hp_channel_row *hp_channels_row_at(const struct hp_channels *channels, uint64_t at);
 
 void hp_channels_release(struct hp_channels *channels);
