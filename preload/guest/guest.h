@@ -4,7 +4,7 @@
  *
  * Folder: preload/guest - living inside a foreign process: its memory,
  *   functions, loader and filters. Independent of the recorded sections.
- * May use: segment segment/layout unwind
+ * May use: segment segment/layout unwind util
  */
 #ifndef HP_PRELOAD_GUEST_GUEST_H
 #define HP_PRELOAD_GUEST_GUEST_H

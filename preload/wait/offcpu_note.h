@@ -15,7 +15,7 @@
  *
  * Folder: preload/wait - when a thread has no processor, and where it is when it has one:
  *   calls that wait, as they are noted by the thread itself, and CPU timers.
- * May use: preload/heap preload/call preload/thread preload/guest segment segment/layout unwind
+ * May use: preload/heap preload/call preload/thread preload/guest segment segment/layout unwind util
  */
 #ifndef HP_PRELOAD_WAIT_OFFCPU_NOTE_H
 #define HP_PRELOAD_WAIT_OFFCPU_NOTE_H

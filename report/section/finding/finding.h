@@ -9,8 +9,7 @@
  *
  * A new rule is one file with a struct hp_rule, and one line in rules.h.
  *
- * Folder: report/section/finding - patterns of waste, with bounds of their cost,
- * and
+ * Folder: report/section/finding - patterns of waste, with bounds of their cost, and
  *   what to do about them
  * May use: report/section/answer report/section/thread report/section/channel
  *   report/section/channel/row report/section/wait report/section/memory
