@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # refresh-golden.sh [--record|--record-kept] - writes the reports expected by test/golden/golden.bats again,
-# and the lists of test/golden/surface.bats; the difference is then looked through by someone who knows why.
-# With --record the segments are recorded again too, which is needed only when their format has changed.
+# and the lists of test/golden/surface.bats; the difference is then reviewed by someone who knows why. With
+# --record the segments are recorded again too, which is needed only when their format has changed.
 #
-# A case is a directory of test/golden: segment.gz (what was recorded),
+# A case is a directory of test/golden: segment.gz (the recorded data),
 # program.gz (the executable, for its names), and the reports.  Paths in a
 # segment are absolute, so the program lies in /tmp/hotpath-golden each time.  A
 # case with samples is a kept run (run.hp.gz) instead: names of the kernel's code

@@ -74,7 +74,7 @@ _hotpath()
 		fi
 	fi
 
-	# The program that is run, and what it takes, is completed as ever.
+	# The program to run, and its arguments, are completed as usual.
 	if [[ $command == run ]]; then
 		for ((i = first; i < COMP_CWORD; i++)); do
 			case ${COMP_WORDS[i]} in

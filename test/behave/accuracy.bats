@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# accuracy.bats - what the report tells is what was, on the real clock: against a build of the
-# library that logs every duration (preload/call/truth.c), and against the same program without
+# accuracy.bats - reported times are true, on the real clock: against a build of the library
+# that logs every duration (preload/call/truth.c), and against the same program without
 # instrumentation.  (virtual.bats has the same on a clock of the program's own.)
 #
 # The processors are shared with whoever else runs here, and a neighbour's burst is not ours to
@@ -178,7 +178,7 @@ parent()
 	up_to_3 parent "$(steps_of 20)" 30
 }
 
-# There is no budget; said is how far off it is.
+# No budget is set; said is how far off it is.
 @test "our cost does not show: a parent of calls of next to nothing" {
 	only_in_full
 	run parent 0 1000000

@@ -68,7 +68,7 @@ shrinks 1 1 1 1 1" ]
 
 @test "calls: the highest net of a call, callees included, never below 0" {
 	HOTPATH_ALLOC_METRIC=bytes-max LD_PRELOAD=$HP_LIB "$T/calls"
-	# middle: 300 and leaf's i, or 2 i.  grows: a realloc frees what was there.
+	# middle: 300 and leaf's i, or 2 i.  grows: a realloc frees the old block.
 	[ "$(rows calls total p0 p100)" = \
 "grows 1 3000 3000 3000
 leaf 2000 2000 1 2000

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# alloc_hard.bats - other allocators, and odd cases: the program does what it does without us.
+# alloc_hard.bats - other allocators, and odd cases: the program behaves as it does without
+# us.
 
 load helper
 

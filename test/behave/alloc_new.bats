@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# alloc_new.bats - C++'s operator new and delete, whoever defines them: each block once, and the program as ever.
+# alloc_new.bats - C++'s operator new and delete, whoever defines them: each block once, and the program runs
+# as usual.
 
 load helper
 
@@ -51,7 +52,8 @@ told()
 	END
 }
 
-# counted PROGRAM [ARGUMENT...] - it says the same with us, and what it says is what the report says.
+# counted PROGRAM [ARGUMENT...] - its output is the same with us, and its own counts match the
+# report.
 counted()
 {
 	"$@" >"$T/bare"

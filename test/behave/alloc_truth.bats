@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# alloc_truth.bats - what is told of each call path, beside what valgrind's tools find.
+# alloc_truth.bats - reported call paths against the findings of valgrind's tools.
 
 load helper
 

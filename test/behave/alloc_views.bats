@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# alloc_views.bats - what is made of recorded allocations: exports, columns of the threads.
+# alloc_views.bats - views of recorded allocations: exports, columns of the threads.
 
 load helper
 
@@ -109,7 +109,7 @@ watched()
 	[ "$(jq -r '.threads.data[] | select(.name == "taker") | .mem_diff' "$T/report")" = "-6.8 KB" ]
 }
 
-# Of some 1172 blocks a third is 391 +- 16: six times that far is no chance (1 in 500 million).
+# Of some 1172 blocks a third is 391 +- 16: six times that far isn't chance (1 in 500 million).
 @test "views: sizes and ages of blocks that were drawn are those of all, and change no count" {
 	gcc -g -O1 -o "$T/drawn" "$ROOT/test/behave/programs/alloc_drawn.c"
 	HOTPATH_REPORT=alloc-sizes,alloc-lives,alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/drawn.json \
@@ -167,7 +167,7 @@ watched()
 	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "main") | .freed_bytes] | add' "$T/moved.json")" = $(((11 << 30) + 50000 * 30)) ]
 }
 
-# steady - what is held over time, at a machine that lets the helper look.
+# steady - the bytes held over time, at a machine that lets the helper run.
 steady()
 {
 	HOTPATH_REPORT=alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/steady.json \

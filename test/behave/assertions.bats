@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # assertions.bats - scripts/check-tests.sh finds the assertions that cannot fail, and no others; and bash does
-# ignore what it finds.
+# ignore the result.
 
 load helper
 
@@ -38,7 +38,8 @@ fine()
 	in_test passes "$1"
 }
 
-# as_said - the check finds what is bad and nothing else, and bats agrees in each case.
+# as_said - the check finds all mistakes and nothing else, and bats agrees in each
+# case.
 as_said()
 {
 	run "$ROOT/scripts/check-tests.sh" "$cases"/*.bats

@@ -57,7 +57,7 @@ setup()
 	unset HOTPATH_REPORT
 }
 
-# fits FILE COLUMNS - no line of it is wider, and there are no more lines than a screen has.
+# fits FILE COLUMNS - every line fits, and the lines fit on a screen.
 fits()
 {
 	[ "$(wc -l <"$1")" -le 40 ] || return

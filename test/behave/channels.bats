@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# channels.bats - what is told of pipes, sockets and queues is what the program says that it did, and
-# the program does not notice.
+# channels.bats - reported pipes, sockets and queues match the program's own account, and the program
+# does not notice.
 
 load helper
 
@@ -28,7 +28,7 @@ said()
 	LD_PRELOAD=$HP_LIB "$T/$1" "${@:2}" >"$T/said"
 }
 
-# same PROGRAM MODE - says what it says without us.
+# same PROGRAM MODE - its output is the same as without us.
 same()
 {
 	said "$1" "$2"
@@ -41,7 +41,7 @@ told()
 	python3 "$ROOT/test/behave/channels.py" "$T/report" "$@"
 }
 
-# socket MODE [KEY...], queue ... - all that it counted is told exactly.
+# socket MODE [KEY...], queue ... - all of its own counts are reported exactly.
 socket()
 {
 	same socket "$1"
@@ -236,7 +236,7 @@ datagram()
 	datagram child $COUNTS
 }
 
-# The other side of each is not profiled: neither its figures nor what is in the queue are known.
+# The other side of each is not profiled: both its figures and its queue are unknown.
 @test "channels: datagrams from and to a program that is not seen" {
 	mkdir -p "$T/there"
 	cat >"$T/outsider" <<-'END'
@@ -301,7 +301,7 @@ print(*[row[key] for row in json.load(open(sys.argv[1]))["channels"]["data"] if 
         for key in ("queue_size", "max_queue_size")])' "$T/report"
 }
 
-# It adds 10 to the 50 and takes 40 of the 60, of which 20 are taken here.
+# It adds 10 to the 50 and takes 40 of the 60, including 20 taken here.
 @test "channels: an eventfd that another program was given has bounds, and no queue" {
 	for who in seen unseen; do
 		[ "$(handed $who)" = "50 20 None None"$'\n'"0 0" ]
@@ -338,7 +338,8 @@ idle_as_said()
 @test "channels: a POSIX message queue, and a child that opens it by its name" {
 	queue posix $COUNTS max_queue_size
 	[[ "$(told label channel_type type_name)" = "/hotpath-test-"*" bounded[5] mqueue" ]]
-	# Another priority came: what is out first is not what was in first.
+	# Another priority came: messages don't come out in the order they went
+	# in.
 	[ "$(told delay_sampled_count)" = 300 ]
 }
 
@@ -408,7 +409,7 @@ idle_as_said()
 	[ "$(told state)" = closed ]
 }
 
-# A guard, and places that are taken and given back, are none.
+# A guard, and places that are taken and given back, don't count.
 @test "channels: semaphores that one thread posts to and another takes from" {
 	HOTPATH_REPORT=channels,sems queue semaphores sent_count received_count
 	[ "$(told label type_name channel_type max_queue_size)" = "tokens semaphore unbounded None" ]

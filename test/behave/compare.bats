@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# compare.bats - `hotpath compare`: two versions of one program, whose difference is known.  Whether times are judged
-# depends on how busy the machine is: what is said of them then is tested on made-up runs, in report_compare_test.c.
+# compare.bats - `hotpath compare`: two versions of one program, whose difference is known.  Whether times are
+# judged depends on how busy the machine is: their verdicts are tested on made-up runs, in
+# report_compare_test.c.
 
 load helper
 
@@ -158,7 +159,7 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	"$hotpath" compare -f html -o "$T/said.html" "$T/before.hp.gz" "$T/after.hp.gz"
 	grep -q '<td class="name">work</td><td>20</td><td>21</td>' "$T/said.html"
 	sed -n 's/.*id="flame-data">//p' "$T/said.html" | sed 's/<\/script>.*//' >"$T/flame.json"
-	# Each graph from both sides, and what one side has is what the other shows as its counterpart.
+	# Each graph from both sides, and one side's value is shown as the counterpart on the other.
 	jq -c '.graphs[] | select(.key == "time") | [.side, (.self | add), (.other | add)]' "$T/flame.json" >"$T/sums"
 	cat "$T/sums"
 	[ "$(wc -l <"$T/sums")" -eq 2 ]

@@ -3,7 +3,7 @@
 # console.bats - the running program on the terminal: every tab and key, several sizes and
 # terminals, whatever goes wrong, and how the terminal is left.
 #
-# The console runs in tmux; what is waited for is looked for on its screen.
+# The console runs in tmux; the expected text is searched for on its screen.
 
 load helper
 
@@ -35,11 +35,11 @@ teardown()
 	reports_are_possible
 }
 
-# console ARGUMENTS... - in a terminal of $size; what it leaves behind stands below "exit STATUS".
+# console ARGUMENTS... - in a terminal of $size; its leftovers come below "exit STATUS".
 console()
 {
 	local line="'$HP_BUILD/hotpath' console"
-	# A server of its own: the one before may still be about to end, and would take this one with it.
+	# A separate server: the one before may still be about to end, and would take this one with it.
 	screens=$((${screens:-0} + 1))
 	tmux="tmux -L hp-$$-$screens -f /dev/null"
 	for word; do line+=" '$word'"; done
@@ -156,7 +156,7 @@ own_port()
 		[ "$(calls)" -gt "$first" ]
 	}
 	eventually more
-	# What the report of the same program says before and after embraces what is shown.
+	# The values shown lie between reports of the same program before and after.
 	count()
 	{
 		"$HP_BUILD/hotpath" report --session "$pid" -f json |
@@ -433,7 +433,8 @@ own_port()
 
 @test "console: started first, it waits; a program that ends leaves its last picture" {
 	mkfifo "$BATS_TEST_TMPDIR/go"
-	# In an own network namespace there are no other sessions: they are found by their sockets.
+	# In a separate network namespace other sessions don't exist: they are found by their
+	# sockets.
 	unshare -n true 2>/dev/null || skip "no network namespaces here"
 	$tmux new-session -d -s c -x 80 -y 24 "exec unshare -n sh -c '
 		(cat \"$BATS_TEST_TMPDIR/go\" >/dev/null
@@ -707,7 +708,7 @@ comes_back_as_it_was()
 		$tmux send-keys -t c p
 		eventually on_screen "pid $dead .*Ended"
 		eventually on_screen '^sell  *[1-9]'
-		# Another profiled program is no reason to forget the first one.
+		# Another profiled program doesn't make it forget the first one.
 		kill -9 $!
 		wait $!
 		echo $((dead - 1)) >/proc/sys/kernel/ns_last_pid
@@ -724,7 +725,7 @@ comes_back_as_it_was()
 				on_screen "pid $dead .*Ended" && [ "$(screen | grep '^sell')" = "$last" ]
 		}
 		eventually stays && echo "still ended" || screen
-		# Asked for again it is found.
+		# On request it is found again.
 		$tmux kill-server
 		terminal "'$HP_BUILD/hotpath' console -r 100 $other"
 		eventually on_screen "pid $other .*Live"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# cpu.bats - samples of the CPU: whose they are, and what is said where there are none.
+# cpu.bats - samples of the CPU: their owners, and the text without any.
 
 load helper
 
-# Three quarters of the work in `heavy`, one in what is inlined into `light`.  A processor may need more
+# Three quarters of the work in `heavy`, one in code inlined into `light`.  A processor may need more
 # for one of the two loops than for the other, so the program says what share of its CPU time each took.
 setup_file()
 {
@@ -90,7 +90,7 @@ setup_file()
 	END
 }
 
-# Where samples cannot be taken, the reason must be told instead.
+# Where samples cannot be taken, the reason must be shown instead.
 needs_perf()
 {
 	! "$T/allowed" || return 0
@@ -182,7 +182,7 @@ shares_are_right()
 @test "cpu: the table has the columns and the title of the crate" {
 	needs_perf
 	HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/known" 100 2>"$T/table"
-	# What is in brackets continues below, where the line is too long.
+	# Text in brackets continues below, where the line is too long.
 	tr '\n' ' ' <"$T/table" |
 		grep -q " cpu - CPU sampling attribution per function (exclusive). ([0-9,]* samples"
 	grep -q "^Function  *Samples  *% Total" "$T/table"
@@ -397,8 +397,8 @@ work_of_report()
 	[[ "$output" == *"nothing to export: "*"HOTPATH_CPU=off"* ]]
 }
 
-# No machine of ours has the processor's counters, so page faults stand in for cache misses (sampler/perf/count.h):
-# the group, what samples carry of it, inherited by a thread, and the word in the table are the real ones.
+# Our machines lack the processor's counters, so page faults replace cache misses (sampler/perf/count.h): the
+# group, what samples carry of it, inherited by a thread, and the word in the table are the real ones.
 @test "cpu: a function is called memory-bound where counters say so, and nowhere else" {
 	needs_perf
 	IFS=.- read -r major minor _ < <(uname -r)

@@ -64,7 +64,7 @@ asked()
 @test "loss: CPU time without samples is told, in the title and in JSON, and is what is left of the whole" {
 	local other as=
 
-	# Who may look at his own threads only has no other way to sample them than thread by thread.
+	# A user who may see only his own threads must sample them thread by thread.
 	[ "$(id -u)" != 0 ] || as="setpriv --reuid=65534 --regid=65534 --clear-groups"
 	# The folder of the tests is not for everybody.
 	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
@@ -99,7 +99,7 @@ sees_all()
 
 	sees_all || skip "CPUs as a whole may not be sampled here"
 	[ -z "$HP_TEST_FULL" ] || least=0.8
-	# What others do on the same CPUs is not the program's.
+	# Others' work on the same CPUs isn't the program's.
 	while :; do :; done &
 	other=$!
 	HOTPATH_REPORT=functions-cpu HOTPATH_CPU_HZ=249 HOTPATH_LIMIT=0 "$HP_RUN" "$T/short" 4000 >cpu || true

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# cpurate.bats - how often the program is interrupted for samples: no more than what was requested is worth.
+# cpurate.bats - how often the program is interrupted for samples: at most the requested rate.
 
 load helper
 
@@ -104,7 +104,7 @@ asked()
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 2600 >"$T/cpu"
 	asked "a['functions_cpu']['total_samples'], a['functions_cpu']['sample_count'], $(cat "$T/cpu")"
 	[ "$(asked "a['functions_cpu']['frequency_hz'], a['functions_cpu']['frequency_first_hz']")" = "249 999" ]
-	# Within what late looks and a late start allow.
+	# Within the limits of late scans and a late start.
 	[ "$(asked "0.8 * $(cat "$T/cpu") <= a['functions_cpu']['total_samples'] / 1e6 <= 1.1 * $(cat "$T/cpu")")" = True ]
 	[ "$(asked "a['functions_cpu']['sample_count'] <= 0.8 * 999 * $(cat "$T/cpu")")" = True ]
 	# Weights that differ make a sample worth less: the error is that of fewer.
@@ -181,7 +181,7 @@ assert 1.05 < a["meta"]["interval"] < 4'
 		HOTPATH_OUTPUT_PATH="$other/json" HOTPATH_SEGMENT_PATH="$other/segment" setpriv --reuid=65534 \
 		--regid=65534 --clear-groups "$other/hotpath-run" "$other/burns" "$other/begun" "$other/ended" "$other/go" &
 	eventually [ -e "$other/begun" ]
-	# From now on no one reads the rings, until there is no one left who fills them.
+	# From now on the rings stay unread, until their writers are gone.
 	helper=$(od -An -t u4 -j 200 -N 4 "$other/segment" | tr -d ' ')
 	kill -STOP "$helper"
 	eventually is_stopped "$helper"
@@ -238,14 +238,16 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	grep -q clock "$T/source" || skip "the processor's counters have no timer"
 	asked "{k: v for k, v in a['functions_cpu'].items() if k not in ('data', 'raw')}, $(cat "$T/cpu")"
 	[ "$(asked "a['functions_cpu']['frequency_hz'], a['functions_cpu']['frequency_low_hz']")" = "249 49" ]
-	# 249 a second would be half as many again, with the first looks late; each stands for the time between two, of either rate.
+	# 249 a second would be half as many again, with the first scans late; each stands for the time
+	# between two, of either rate.
 	[ "$(asked "a['functions_cpu']['sample_count'] < 170 * $(cat "$T/cpu")")" = True ]
 	[ "$(asked "6000 < a['functions_cpu']['total_samples'] / a['functions_cpu']['sample_count'] < 20500")" = True ]
 	[ "$(asked "a['functions_cpu']['total_samples'] / 1e6 < 1.2 * $(cat "$T/cpu")")" = True ]
 	"$HP_BUILD/hotpath" report -r functions-cpu >"$T/table"
 	cat "$T/table"
 	tr '\n' ' ' <"$T/table" | grep -q 'at 49 Hz while threads switched often'
-	# Whoever asks gets what was requested, and so does who computes.
+	# An explicit request gets the requested rate, and so does a computing
+	# program.
 	HOTPATH_CPU_HZ=249 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/cpu"
 	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ]
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 600 switches >"$T/switches"

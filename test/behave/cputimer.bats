@@ -96,7 +96,7 @@ profile()
 		HOTPATH_OUTPUT_PATH="$T/json" "$@" >"$T/share"
 }
 
-# A tick in 4 ms at least: 500 samples of 2 s, of which 10 points are 5 sigma.
+# A tick in 4 ms at least: 500 samples of 2 s, where 10 points are 5 sigma.
 shares_are_right()
 {
 	local was

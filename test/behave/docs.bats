@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# docs.bats - README.md and doc/guide/: their commands run and print what the pages show, and links lead somewhere.
+# docs.bats - README.md and doc/guide/: their commands run and print the output shown, and links lead
+# somewhere.
 
 load helper
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# doctor.bats - what `hotpath doctor` says of a machine and of a program is so, and each
+# doctor.bats - `hotpath doctor` describes a machine and a program correctly, and each
 # remedy helps: where it can be tried without changing the machine, it is.
 
 load helper
@@ -478,7 +478,8 @@ old_libc()
 	[ "$status" = 1 ]
 	[[ $output == *"programs there cannot be counted"* ]]
 	doctor ok libc "$HP" doctor --json --root /
-	# Cut off anywhere it is no C library, and nothing worse.
+	# Truncated anywhere it isn't recognised as a C library, and nothing
+	# worse.
 	for size in 0 63 64 200 1000 4096 8000; do
 		old_libc "$T/cut/lib64"
 		truncate -s "$size" "$T/cut/lib64/libc.so.6"

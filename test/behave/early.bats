@@ -81,7 +81,7 @@ same_with()
 	same_with ./ends-lazy
 }
 
-# Daemons do; then there is no environ any more.
+# Daemons do; then environ no longer exists.
 @test "early: a program without any environment is recorded, and its report comes without a helper" {
 	compile cleared <<-'EOF'
 		#include <pthread.h>

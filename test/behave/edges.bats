@@ -57,7 +57,7 @@ setup()
 	for name in instances timeouts untold; do
 		grep -x "$name 4294967295" after
 	done
-	# With the last that was counted ends the counting of what is closed.
+	# When the last counted one ends, counting of closed ones ends.
 	[ "$(awk '/^closed/ { print ($2 <= 4294967295) }' after)" = 1 ]
 	for name in rare tail; do
 		[ "$(awk -v name=$name '$1 == name { print ($2 > 4294967296 && $2 < 4294980000) }' after)" = 1 ]

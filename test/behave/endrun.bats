@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# endrun.bats - what a report does between the program's end and the prompt, and what it leaves alone.
+# endrun.bats - a report's work between the program's end and the prompt, and its limits.
 
 load helper
 

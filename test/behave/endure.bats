@@ -76,7 +76,7 @@ setup_file()
 	[ "$(awk '/VmHWM/ { print $2 }' out)" -lt $((20000 + count)) ]
 }
 
-# Their stacks are unmapped at once, so the loader frees what the maker had allocated for them, as the last thing.
+# Their stacks are unmapped at once, so the loader's last step is to free the maker's allocations for them.
 @test "endure: detached threads that allocate nothing leave nothing" {
 	compile detached <<-'EOF'
 		#include <pthread.h>
@@ -301,7 +301,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 	begin
 	local pid cpus
 	pid=$(pgrep -P "$program" works)
-	# Those that we may have, of which 0 need not be one.
+	# Those that we may have, where 0 is possible.
 	cpus=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
 	for cpu in $cpus $cpus $cpus; do
 		taskset -apc "$cpu" "$pid" >/dev/null
@@ -313,7 +313,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 	is_all_there
 }
 
-# As where a program loses the rights to its session, and begins one of its own.
+# As where a program loses the rights to its session, and begins a new one.
 @test "endure: several sessions write one file: who comes last has all of it" {
 	cd "$BATS_TEST_TMPDIR"
 	for _ in {1..10}; do

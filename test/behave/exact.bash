@@ -52,8 +52,8 @@ print(pcall(c), load("return 1 + ")) print(("a b c"):gsub("%a", "%0%0"))
 END
 }
 
-# exact_lua CC FLAGS... - the interpreter without its random seed, and without
-# its cache of strings by address: what it does shall not depend on where it lies.
+# exact_lua CC FLAGS... - the interpreter without its random seed, and without its
+# cache of strings by address: its behaviour must not depend on its address.
 # (DWARF 4: callgrind does not understand what clang writes else.)
 exact_lua()
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # faults.bats - system calls of the library, of the helper and of the report that fail, one in each run:
-# the program does what it does without, and there is a report or a reason.
+# the program behaves as it does without us, and either a report or a reason follows.
 
 load helper
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# filtered.bats - a program under the filter of system calls that containers have from their start (the whole list
-# that Docker's documentation names): it does what it always does, counts are exact, what is missing is told.
+# filtered.bats - a program under the filter of system calls that containers have from their start (the whole
+# list that Docker's documentation names): it behaves as usual, counts are exact, missing data is reported.
 
 load helper
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# findings.bats - what the report says to do: of recorded runs, of a program that wastes time
-# with and without its fault, and of one that is too short to judge.
+# findings.bats - advice in the report: of recorded runs, of a program that wastes time with
+# and without its fault, and of one that is too short to judge.
 
 load helper
 

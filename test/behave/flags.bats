@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# flags.bats - `hotpath flags`: one line that each compiler takes, and that does what it says.
+# flags.bats - `hotpath flags`: one line that each compiler accepts and that has the intended
+# effect.
 
 load helper
 
@@ -38,7 +39,7 @@ setup_file()
 	EOF
 }
 
-# What is printed on stdout alone; stderr goes to $T/err.
+# Lines on stdout alone; stderr goes to $T/err.
 flags()
 {
 	"$HP" flags "$@" 2>"$T/err"

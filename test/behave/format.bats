@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # format.bats - segment/FORMAT.md says how to read a segment: a reader made from that page alone finds
-# what the report finds.
+# the same as the report.
 
 load helper
 
@@ -88,8 +88,8 @@ for r in json.load(open(sys.argv[1]))["functions_timing"]["raw"]:
 
 # alike READ REPORT MOST - equal names and calls; percentiles within a bucket's width.  The report
 # reconciles times within their errors, exact ones too, where a few ns too much or too little were
-# subtracted for each hook: so what is read is in the interval that it tells, or up to MOST times as much.
-# With a MOST of 1 slow() is equal but for rounding: few calls, so next to nothing to reconcile.
+# subtracted for each hook: so a reading lies in its stated interval, or up to MOST times as much. With a
+# MOST of 1 slow() is equal but for rounding: few calls, so next to nothing to reconcile.
 alike()
 {
 	python3 -c '

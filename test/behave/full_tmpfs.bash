@@ -3,10 +3,10 @@
 #
 # full_tmpfs.bash T LIBRARY RUNS SIZE... - programs whose record is in a tmpfs that somebody else fills up while they run.
 #
-# In a mount namespace of its own (unshare -m).  For each SIZE $T/faults is run RUNS times with the record
-# in a file there, and RUNS times without memfd_create, in /dev/shm, that being such a tmpfs.  A store into a page
-# that the tmpfs cannot give would be a SIGBUS, so what is looked at is the program's status and output; and
-# that there is a report or a line.  Prints what was wrong, and a sum.
+# In a separate mount namespace (unshare -m).  For each SIZE $T/faults is run RUNS times with the record in a
+# file there, and RUNS times without memfd_create, in /dev/shm, that being such a tmpfs.  A store into a page
+# that the tmpfs cannot give would be a SIGBUS, so the program's status and output are checked; and that
+# there is a report or a line.  Prints errors, and a sum.
 set -u
 T=$1 library=$2 runs=$3
 shift 3
@@ -14,7 +14,7 @@ wrong=0 told=0 whole=0
 parts="memory threads locks channels"
 "$T/faults" $parts >"$T/full.wanted"
 
-# Fills what is left, again and again, and gives it back now and then.
+# Fills the remaining space, again and again, and frees it now and then.
 fill()
 {
 	while [ ! -e "$T/full.stop" ]; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # fuzz.bats - what made a parser fail once, and what shows the most of it, never does again: each target of
-# test/fuzz is given its corpus, under ASan and UBSan.  `make fuzz` looks for more.
+# test/fuzz is given its corpus, under ASan and UBSan.  `make fuzz` searches longer.
 
 load helper
 . "$ROOT/test/fuzz/base.sh"

@@ -286,7 +286,7 @@ clocks()
 	[ "$(grep -c 'time 1, faults 1, switches 1, size 1, ticks 1' "$T/bare")" = 3 ]
 	LD_PRELOAD=$HP_LIB "$T/usage" >"$T/out"
 	diff "$T/bare" "$T/out"
-	# There the helper is no child at all.
+	# There the helper isn't a child at all.
 	"$HP_RUN" --format none "$T/usage" >"$T/out"
 	diff "$T/bare" "$T/out"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # header.bats - include/hotpath.h: compiled in every way, with the library and without it, the
-# program does the same; and what it marks is counted, timed and named as it says.
+# program does the same; and its marks are counted, timed and named as documented.
 
 load helper
 
@@ -53,7 +53,7 @@ build()
 	fi
 }
 
-# same DIRECTORY/NAME EXPECTED - what it does, with the library and without it.
+# same DIRECTORY/NAME EXPECTED - its behaviour, with the library and without it.
 same()
 {
 	local status=0
@@ -67,7 +67,7 @@ same()
 	[[ $1 = *static* ]] || [ -s "$1.report" ]
 }
 
-# expected COMPILER FLAGS... - what it prints if nothing of the header is compiled.
+# expected COMPILER FLAGS... - its output with the header compiled to nothing.
 expected()
 {
 	local cc=$1
@@ -562,7 +562,7 @@ END
 @test "header: every macro compiles without a warning, on and off" {
 	local standard flags
 	every_macro >"$T/every.c"
-	# What is documented in the header is in this program.
+	# Everything documented in the header is in this program.
 	sed -n 's/^ \*\t\(HOTPATH_[A-Z_]*\).*/\1/p' "$ROOT/include/hotpath.h" | sort -u >"$T/macros"
 	[ "$(wc -l <"$T/macros")" -gt 10 ]
 	while read -r macro; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# helper.bash - what the behaviour tests share; each starts with `load helper`.
+# helper.bash - shared by the behaviour tests; each starts with `load helper`.
 #
 # $ROOT is the source tree, $HP_BUILD the build below it, $T a directory of this
 # file's own.  Targets are compiled once, in setup_file.
@@ -22,14 +22,14 @@ done < <(compgen -e HOTPATH_)
 unset LD_PRELOAD NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
 # Runs are kept as they are by default, but not among those of whoever runs the tests.
 export XDG_STATE_HOME=$T/state
-# Where that cannot be used, /var/tmp is none of our business either.
+# Where that cannot be used, /var/tmp is out of bounds for us, too.
 export HOTPATH_TEST_SPARE=$T
 # A report that takes long, on a busy machine, is waited for all the same.
 export HOTPATH_EXIT_WAIT_MS=20000
 # Nor are profiles written for each report of samples.
 export HOTPATH_PROFILE_DIR=off
 
-# Tables are what the tests look into; the default report has tests of its own (brief.bats).
+# The tests read tables; the default report has its own tests (brief.bats).
 export HOTPATH_REPORT=auto
 
 # compile NAME [FLAGS...] - C source on stdin to $T/NAME, instrumented unless
@@ -49,7 +49,7 @@ counts_in()
 	python3 "$ROOT/test/behave/counts.py" "$1"
 }
 
-# Until a command succeeds.  What it waits for takes milliseconds where no one else runs.
+# Until a command succeeds.  The awaited event takes milliseconds on an idle machine.
 eventually()
 {
 	local deadline=$((SECONDS + 60))
@@ -76,7 +76,8 @@ helpers_are_gone()
 	done
 }
 
-# Who is killed last leaves a helper that writes a report, into a folder that is about to be removed.
+# The last process killed leaves a helper that writes a report, into a folder that is about to be
+# removed.
 teardown_file()
 {
 	eventually helpers_are_gone
@@ -97,7 +98,8 @@ report_comes()
 	[ $# -lt 2 ] || sed -i '/^hotpath: the report takes longer than/d' "$2"
 }
 
-# found NAME - the file of an allocator: Debian's packages, none of which is needed to build or to run.
+# found NAME - the file of an allocator: Debian's packages, all of them optional for building and
+# running.
 found()
 {
 	local file
@@ -143,7 +145,7 @@ near()
 	awk -v p="$1" -v told="$2" -v said="$3" 'BEGIN { d = told - said; exit !((d < 0 ? -d : d) <= said * p / 100) }'
 }
 
-# with_us PROGRAM ARGS... - $T/PROGRAM says what it says without us, in $T/out.
+# with_us PROGRAM ARGS... - $T/PROGRAM prints the same as without us, in $T/out.
 with_us()
 {
 	local program=$1

@@ -376,7 +376,7 @@ used()
 }
 
 # denied WHAT... - the program runs as without us, whatever the kernel refuses.  Its output goes
-# through pipes, since files may be what is refused; the helper holds the one of stderr to its end.
+# through pipes, since files may be refused; the helper holds the one of stderr to its end.
 denied()
 {
 	local status

@@ -48,7 +48,8 @@ record_here()
 		LD_PRELOAD=$HP_LIB "$T/many"
 }
 
-# bounded CLAIM [SEED LOOPS WIDE] - reading such a copy takes what is there, not what is claimed.
+# bounded CLAIM [SEED LOOPS WIDE] - reading such a copy costs as much as its real contents, not
+# its claims.
 bounded()
 {
 	local view

@@ -6,7 +6,8 @@ load helper
 
 setup_file()
 {
-	# Threads that lock, allocate and call, until they are killed; up when it says so.
+	# Threads that lock, allocate and call, until they are killed; up when it reports
+	# so.
 	compile shop <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -236,7 +237,7 @@ query()
 }
 
 # crowd PORT CONNECTIONS - by another user: so many connections at once, which are kept alive by a byte now
-# and then. In its own shell, of which it takes the place.
+# and then. In its own shell, which it replaces.
 crowd()
 {
 	exec setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$@" <<'END'
@@ -510,14 +511,15 @@ for data in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20, b"\x00" * 100
     assert b" 200 " not in got, (data[:40], got)
     s.close()
 assert ask()[0] == 200
-# A body without end, and many who ask and go.
+# A body without end, and many clients that connect and leave.
 s, got = send(b"GET /threads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" + b"x" * 3000000)
 s.close()
 for _ in range(300):
     s = socket.create_connection(("127.0.0.1", port))
     s.sendall(b"GET /report HTTP/1.1\r\nHost: localhost\r\n\r\n")
     s.close()
-# As long as the server has not seen them go, it is full, and says so at once, or hangs up.
+# As long as the server has not seen them leave, it is full, and either reports that at
+# once or hangs up.
 for _ in range(60):
     try:
         status, said = ask()

@@ -3,7 +3,8 @@
 # install.bats - installed below a prefix, by DESTDIR, moved, used by bare name, from CMake
 # and pkg-config, completed by shells, and removed without a trace.
 #
-# What needs /usr/local and the loader's cache runs in a mount namespace of its own.
+# Tests that need /usr/local and the loader's cache run in a separate mount
+# namespace.
 
 load helper
 

@@ -94,7 +94,7 @@ is_true()
 		# What a signal stopped does not wait.
 		still = summary["stopped_ns"] + sum(row["blocked_ns"] for row in away)
 		assert still >= 0.9 * blocked, "blocked"
-		# Functions of the helper are no one's.
+		# Functions of the helper don't count.
 		assert not {row["name"] for row in away} & {"wait_for_end", "run", "epoll_wait"}, away
 	EOF
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# jit.bats - samples of code that is made at run time, and of ourselves, are told as what they are.
+# jit.bats - samples of code made at run time, and of ourselves, are shown as such.
 
 load helper
 
@@ -101,7 +101,7 @@ own_rows()
 	run ! grep -q ';hp_[a-z]' "$T/folded"
 	awk '{ sum += $NF } END { print sum }' "$T/folded" >"$T/folded.us"
 	[ "$(jq ".functions_cpu | (.total_samples + .profiler_ns / 1000 - $(cat "$T/folded.us")) | . >= -1 and . <= $(wc -l <"$T/folded") + 2" "$T/json")" = true ]
-	# Whoever asks gets them one by one, from the same kept run.
+	# On request they are listed one by one, from the same kept run.
 	"$HP_BUILD/hotpath" report --internals -r functions-cpu -n 0 >"$T/internals"
 	run ! grep -q '^\[hotpath\] ' <(tail -n +2 "$T/internals")
 	HOTPATH_INTERNALS=1 "$HP_BUILD/hotpath" report -r functions-cpu -n 0 -f json >"$T/json"

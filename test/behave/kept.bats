@@ -68,7 +68,7 @@ count()
 	files | wc -l
 }
 
-# What hotpath list says of kept runs: others may have programs running.
+# The output of hotpath list for kept runs: others may have programs running.
 kept_runs()
 {
 	"$hotpath" list | grep -v "  running  "
@@ -247,7 +247,8 @@ kept_nowhere()
 	[[ $output != *"next:"* ]]
 }
 
-# kept_spare REASON - the run is in the spare folder, which is said once, and list and report find it.
+# kept_spare REASON - the run is in the spare folder, which is reported once, and list and report find
+# it.
 kept_spare()
 {
 	run "$HP_RUN" "$T/app"

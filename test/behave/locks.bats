@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# locks.bats - what is told of locks is what the program measured itself, and the program does not
+# locks.bats - reported locks match the program's own measurements, and the program does not
 # notice: results, errors, output.
 
 load helper
@@ -26,7 +26,7 @@ as_said()
 		python3 "$ROOT/test/behave/locks.py" --near "$T/report" "$T/said" "$3"
 }
 
-# A preemption between the program's reading of the clock and ours is told as one and not as the other.
+# A preemption between the program's reading of the clock and ours counts in one and not in the other.
 @test "locks: waits and holds are those that the program measured" {
 	up_to_3 as_said mutex contended 25
 	up_to_3 as_said mutex holds 25

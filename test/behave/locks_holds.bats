@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # locks_holds.bats - how long locks are held, where few holds are long and most are too short to be timed
-# each: the interval has what the program measured, and the longest hold is told or said to be a bound.
+# each: the interval contains the program's measurement, and the longest hold is exact or marked as a
+# bound.
 
 load helper
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# locks_kinds.bats - what is waited for besides mutexes: things done once, files, streams; GLib's locks;
-# names; call paths of who waits and of who is waited for.
+# locks_kinds.bats - waits for other things than mutexes: things done once, files, streams; GLib's
+# locks; names; call paths of the waiter and of the holder.
 
 load helper
 
@@ -27,7 +27,7 @@ setup()
 	with_us files once
 	lock_rows waits object kind at holder count | tee "$T/rows"
 	grep -q '^once once late (locks_files.c:[0-9]*) run_once (locks_files.c:[0-9]*) 1$' "$T/rows"
-	# No one waits for what is done, nor whoever does it.
+	# After it is done no one waits, including its maker.
 	[ "$(grep -c ' once ' "$T/rows")" = 1 ]
 	[ "$(lock_rows waits kind longest_ns | sed -n 's/^once //p')" -gt 10000000 ]
 }
@@ -245,7 +245,7 @@ END
 	[ "$(wc -l <"$T/rows")" = 6 ]
 	# The sampler may have met one or the other.
 	lock_rows threads status_code cpu_ns | grep -c '^x [1-9]'
-	# The sums are of those that were looked at, and say so.
+	# The sums are of the examined ones, and are marked so.
 	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/brief"
 	grep -E '^blocked  *(-|.* in [1-5] of 6 threads)' "$T/report"
 	grep -E '^note  *[1-6] threads? (was|were) too short to be watched: ' "$T/report"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# looks.bats - looks at a running program: each tells what a first one would tell, none is
-# old, and the server answers however many connections ask nothing of it.
+# looks.bats - refreshes of a running program: each tells what a first one would tell,
+# none is old, and the server answers however many connections ask nothing of it.
 
 load helper
 

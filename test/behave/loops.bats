@@ -20,7 +20,7 @@ setup_file()
 	mode threads
 }
 
-# mode MODE - what the program says to $T/MODE.said, the report to $T/MODE.json
+# mode MODE - the program's output to $T/MODE.said, the report to $T/MODE.json
 mode()
 {
 	HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/$1.json" \

@@ -17,7 +17,7 @@ setup()
 	rm -f "$T/report"
 }
 
-# run_maps WHAT... - what the program says is in $T/out, what the report says in $T/ours.
+# run_maps WHAT... - the program's output is in $T/out, the report's in $T/ours.
 run_maps()
 {
 	LD_PRELOAD=$HP_LIB "$T/maps" "$@" >"$T/out" 2>"$T/err" || { cat "$T/err"; return 1; }
@@ -25,7 +25,7 @@ run_maps()
 	python3 "$ROOT/test/behave/maps.py" "$T/report" | sort >"$T/ours"
 }
 
-# told WHAT... - what the program says of its maps is what the report says.
+# told WHAT... - the program's own account of its maps matches the report.
 told()
 {
 	run_maps "$@" || return
@@ -48,7 +48,7 @@ told()
 	told threads 3000
 }
 
-# Their maps, bytes, and what is left of them, over all paths.
+# Their maps, bytes, and the rest of them, over all paths.
 sums()
 {
 	awk '{ for (i = 2; i <= NF; i++) sum[i] += $i } END { print sum[2], sum[3], sum[4], sum[5] }' "$1"

@@ -118,7 +118,7 @@ over_http()
 @test "without a program its start is awaited" {
 	XDG_STATE_HOME=$T/empty client nothing "$HP_BUILD/hotpath" mcp 424242424 2>"$T/nothing"
 	cat "$T/nothing"
-	# Each call looks for it; whoever reads stderr needs to hear it once.
+	# Each call searches for it; a reader of stderr needs to see it once.
 	[ "$(grep -c '424242424' "$T/nothing")" = 1 ]
 }
 

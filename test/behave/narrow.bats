@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# narrow.bats - processes that limit their own addresses, and have a part of the segment only: the others have all of
-# it again when they are gone, and who was forked by them comes to no harm.
+# narrow.bats - processes that limit their own addresses, and have a part of the segment only: the others have
+# all of it again when they are gone, and their forked children come to no harm.
 
 load helper
 

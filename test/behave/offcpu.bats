@@ -137,7 +137,8 @@ teardown_file()
 	eventually helpers_are_gone
 }
 
-# as_somebody ROUNDS [FILE] - with $AS in front; what the program measured, in $T/took.
+# as_somebody ROUNDS [FILE] - with $AS in front; the program's measurements, in
+# $T/took.
 as_somebody()
 {
 	other=$(cat "$T/other")
@@ -168,7 +169,7 @@ unplaced()
 	EOF
 }
 
-# within LEAST MOST - how much of its time each function has, by its own clock.  Time when it could run and others
+# within LEAST MOST - each function's share of the time, by its own clock.  Time when it could run and others
 # did is allowed, and need not be there.
 within()
 {
@@ -191,7 +192,7 @@ within()
 @test "offcpu: an ordinary user is told where threads wait, and what for" {
 	as_other 8 "$(cat "$T/other")/data"
 	within 0.3 1.1
-	# Threads say where they waited; how late anybody looks does not matter.
+	# Threads say where they waited; late checks don't matter.
 	[ "$(unplaced)" -lt 2 ]
 }
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # open.bats - calls that had not ended when the program was killed, when somebody looked, or when
-# another image took its place: what they took until then is in every section.
+# another image took its place: their time until then is in every section.
 
 load helper
 
 setup_file()
 {
-	# waits() and busy() continue until the program is killed; what is printed is the time of their
+	# waits() and busy() continue until the program is killed; the printed time is that of their
 	# entry.
 	compile open <<-'EOF'
 		#include <stdint.h>
@@ -88,11 +88,11 @@ start()
 		LD_PRELOAD=$HP_LIB "$T/open" "$1" >entered 2>err 3>&- &
 	program=$!
 	eventually test -s entered
-	# So long that what is missing from the call would be seen.
+	# So long that a loss from the call would be seen.
 	python3 -c 'import time; time.sleep(0.5)'
 }
 
-# judge NAME EARLIEST LATEST - the open call ended between these; what the hooks cost is not in it.
+# judge NAME EARLIEST LATEST - the open call ended between these; the hooks' cost is excluded.
 judge()
 {
 	python3 - "$@" "$(cat entered)" <<-'EOF'

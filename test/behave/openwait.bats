@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# openwait.bats - a wait that continues is told while it does, and once: by the program's own clock, never
+# openwait.bats - a wait in progress is shown while it lasts, and once: by the program's own clock, never
 # more.
 
 load helper
@@ -130,7 +130,7 @@ grows()
 	done
 }
 
-# After the program's end: the report, with at least what was seen before.
+# After the program's end: the report, with at least the values seen before.
 ends()
 {
 	wait "$root" || true

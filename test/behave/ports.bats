@@ -7,7 +7,7 @@ load helper
 
 setup_file()
 {
-	# Calls tick until it is killed; up when it says so.
+	# Calls tick until it is killed; up when it reports so.
 	compile ticker <<'END'
 #include <stdio.h>
 #include <unistd.h>
@@ -47,8 +47,8 @@ if len(sys.argv) > 3:
 os.execve(sys.argv[1], sys.argv[1:], dict(os.environ, LD_PRELOAD="$HP_LIB"))
 END
 	chmod +x "$T/start"
-	# PORT: binds it when a line comes on stdin, and says what came of it; PORT FD: listens at what is
-	# bound already.
+	# PORT: binds it when a line comes on stdin, and prints the result; PORT FD: listens at a bound
+	# port.
 	compile binder <<'END'
 #define _GNU_SOURCE
 #include <arpa/inet.h>

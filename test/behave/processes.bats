@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# processes.bats - the table of processes: each program with all its runs, and what they took.
+# processes.bats - the table of processes: each program with all its runs, and their
+# resources.
 
 load helper
 
@@ -89,13 +90,13 @@ told()
 @test "processes: CPU time and the largest size are each program's own" {
 	"$HP_RUN" "$T/parent" 90000000 "$T/child" 5 20 8 0 >"$BATS_TEST_TMPDIR/said"
 	said=$(awk '{ sum += $1 } END { printf "%d", sum }' "$BATS_TEST_TMPDIR/said")
-	# Beside what it says itself there is its start and its end.
+	# Beside its own account there is its start and its end.
 	told "$said <= rows['child']['cpu_ns'] <= 1.5 * $said"
 	told "rows['parent']['cpu_ns'] < rows['child']['cpu_ns'] + $said"
 	told 'rows["child"]["wall_ns"] >= rows["child"]["cpu_ns"]'
 	told '8 << 20 <= rows["child"]["peak_rss_bytes"] < 40 << 20'
 	told 'rows["parent"]["peak_rss_bytes"] > 90000000'
-	# 8 MB are 2048 pages, and the parent's 90 MB are none of theirs.
+	# 8 MB are 2048 pages, and the parent's 90 MB don't count for them.
 	told 'rows["child"]["minor_faults"] + rows["child"]["major_faults"] >= 5 * 16'
 }
 

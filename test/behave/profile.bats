@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# profile.bats - the profile of a run for profiler.firefox.com: what is in it, where it goes, who asked.
+# profile.bats - the profile of a run for profiler.firefox.com: its contents, its destination, its
+# reader.
 
 load helper
 
@@ -13,7 +14,8 @@ setup_file()
 		"$HP_RUN" "$T/choose" >/dev/null
 }
 
-# Where no samples may be taken there is no profile; the reason is in the report.
+# Where samples are forbidden, the profile is missing; the reason is in the
+# report.
 needs_samples()
 {
 	python3 -c "import json; c = json.load(open('$T/json'))['functions_cpu']; print(c.get('message', ''))" >"$T/why"

@@ -1,14 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# rights.bats - files and folders of ours are their user's alone, whatever the umask; what other users, or the program
-# itself, put in the place of a file that we open (links, pipes, folders) is neither followed nor waited for.
+# rights.bats - files and folders of ours are their user's alone, whatever the umask; files that other users,
+# or the program itself, put in the place of one that we open (links, pipes, folders) are neither followed nor
+# waited for.
 
 load helper
 
 setup_file()
 {
 	compile app <<<'void leaf(void) { } int main(void) { for (int i = 0; i < 10; i++) leaf(); return 0; }'
-	# Runs code of its own making, of which /tmp/perf-PID.map says the name; the argument: what stands there.
+	# Runs code of its own making, named in /tmp/perf-PID.map; the argument: the file there.
 	compile made -fno-instrument-functions <<-'EOF'
 		#include <fcntl.h>
 		#include <stdio.h>
@@ -116,7 +117,7 @@ rights()
 	[ -z "$(rights "$BATS_TEST_TMPDIR/profiles" | grep -v -E '^(700 d|600 f) ')" ]
 }
 
-# with_map KIND - a program whose map of names is of that kind, in $T/said what the report says.
+# with_map KIND - a program whose map of names is of that kind, the report's text in $T/said.
 with_map()
 {
 	local map
@@ -188,7 +189,7 @@ refused_map()
 	done
 }
 
-# told_and_run PATH - it ends, and a line says why there is no segment there.
+# told_and_run PATH - it ends, and a line explains the missing segment.
 told_and_run()
 {
 	timeout 60 env HOTPATH_SEGMENT_PATH="$1" HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 LD_PRELOAD="$HP_LIB" "$T/app" \
@@ -212,7 +213,7 @@ told_and_run()
 	[ -p pipe ]
 	[ -d folder ]
 	[ -c /dev/null ]
-	# Links to what may be replaced: the name goes, what it is a name of stays as it was.
+	# Links to what may be replaced: the name goes, its file stays as it was.
 	HOTPATH_SEGMENT_PATH=old HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 "$HP_RUN" "$T/app"
 	eventually helpers_are_gone	# who writes into it, how the program ended
 	cp old copy
@@ -269,7 +270,7 @@ told_and_run()
 	[ "${place%/*}" = /tmp ]
 	mkdir "$BATS_TEST_TMPDIR/tmp/elsewhere"
 	ln -s /tmp/elsewhere "$BATS_TEST_TMPDIR$place"
-	# What is built may lie below /tmp, too.
+	# The build may lie below /tmp, too.
 	run unshare -rm sh -c "mount --bind '$HP_BUILD' /mnt && mount --bind '$BATS_TEST_TMPDIR/tmp' /tmp && unset HOTPATH_PROFILE_DIR &&
 		XDG_STATE_HOME=/tmp/state HOTPATH_REPORT=functions-cpu timeout 120 /mnt/hotpath-run /tmp/made plain /tmp; ls -A /tmp/elsewhere | wc -l"
 	echo "$output"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # robust.bats - live figures while helper, server, target and clients are killed, ports are taken and two
-# sessions run; what a client sees is what the report says in the end.
+# sessions run; a client sees the same as the final report.
 
 load helper
 
@@ -9,7 +9,7 @@ hotpath=$HP_BUILD/hotpath
 
 setup_file()
 {
-	# Works until standard input ends, or for so many rounds; prints what it has done.
+	# Works until standard input ends, or for so many rounds; prints its actions.
 	compile worker <<'END'
 #include <poll.h>
 #include <pthread.h>

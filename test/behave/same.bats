@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# same.bats - programs that no one here wrote do with the library what they do without it: same/*.same has
-# the cases, same/same.py runs and compares them.
+# same.bats - foreign programs behave with the library as they do without it: same/*.same has the cases,
+# same/same.py runs and compares them.
 
 load helper
 
 setup_file()
 {
 	bash "$ROOT/test/behave/same/tools.sh" "$T"
-	# For what is run as another user.
+	# For programs run as another user.
 	chmod a+x "$BATS_RUN_TMPDIR"
 }
 
@@ -20,8 +20,8 @@ all_same()
 	SAME_TOOLS=$T /usr/bin/python3 "$ROOT/test/behave/same/same.py" "$@" "$table"
 }
 
-# as_nobody TABLE - each case of the file, by a user without rights and in a file system of its own: what a stressor
-# may do to the machine is bounded so.
+# as_nobody TABLE - each case of the file, by a user without rights and in a separate file system: what a
+# stressor may do to the machine is bounded so.
 as_nobody()
 {
 	local command=(/usr/bin/python3 -B "$ROOT/test/behave/same/same.py" -q "$1") room=$T/nobody
@@ -61,7 +61,8 @@ conformance()
 @test "same: a library that changes anything is found out" {
 	local most=14 shared=shared
 
-	# What is left in /dev/shm is seen by who may have one of its own.
+	# Leftovers in /dev/shm are visible to users who may have one of their
+	# own there.
 	if [ "$(id -u)" != 0 ] || ! unshare --mount true 2>/dev/null || [[ $T == /dev/shm/* ]]; then
 		most=13 shared=
 	fi

@@ -235,7 +235,7 @@ real()
 	[ -x "$samply" ] || skip "no samply: cargo install --locked samply@0.13.1"
 	[ "$(id -u)" = 0 ] || skip "only root can have perf_event_paranoid its way"
 	export HOTPATH_REPORT=functions-cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json
-	# With what it calls: of a busy machine's interrupts we have rows, samply none.
+	# With its callees: of a busy machine's interrupts we have rows, samply none.
 	share="100 * rows['heavy']['inclusive_ns'] / (1000 * cpu['total_samples'])"
 	HOTPATH_CPU=samply HOTPATH_SAMPLY_BIN=$samply real "$HP_RUN" "$T/work" 20000 >"$T/share"
 	report_comes "$T/json"

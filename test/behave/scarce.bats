@@ -214,7 +214,7 @@ answer = b""
 while data := asker.recv(65536):
     answer += data
 assert b'"pid":%d,' % child.pid in answer, answer
-# Who needs one of the kernel's ports is told that none exists.
+# A client that needs one of the kernel's ports learns that none exists.
 master, slave = pty.openpty()
 fcntl.ioctl(slave, 0x5414, struct.pack("4H", 24, 80, 0, 0))	# TIOCSWINSZ
 console = subprocess.Popen([f"{build}/hotpath", "console", "--metrics-port", "6780"], stdin=slave, stdout=slave, stderr=slave,

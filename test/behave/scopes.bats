@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# scopes.bats - names of inlined functions that the linker does not know: with what they stand in, and as
-# instrumented functions.
+# scopes.bats - names of inlined functions that the linker does not know: with interposed functions, and
+# as instrumented functions.
 
 load helper
 
-# In turns, half of the CPU time each: a lambda, and a function of an unnamed namespace; both inlined into a static
-# member.  They look at the clock so seldom that the kernel's part of it is small anywhere.
+# In turns, half of the CPU time each: a lambda, and a function of an unnamed namespace; both inlined into a
+# static member.  They read the clock so seldom that the kernel's part of it is small anywhere.
 setup_file()
 {
 	cat >"$T/inner.cc" <<-'END'
@@ -67,7 +67,7 @@ profile()
 	jq -r '.functions_cpu.raw[] | "\(.self_ns / 1e6) ms  \(.name)"' "$T/json"
 }
 
-# Percent of all samples that are the function's own; 0 = there is no such row.
+# Percent of all samples that are the function's own; 0 = no such row.
 self_percent()
 {
 	jq -r --arg n "$1" '.functions_cpu | ([.raw[] | select(.name == $n) | .self_ns] | add // 0) / .total_samples / 10 | floor' \

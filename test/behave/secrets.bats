@@ -124,7 +124,8 @@ forms()
 	clean "$BATS_TEST_TMPDIR"/{table,firefox,folded,pprof,folded-bytes,folded-count,pprof-heap,pprof-mutex} \
 		"$BATS_TEST_TMPDIR"/{annotate,list}
 	ARG=" " clean "$BATS_TEST_TMPDIR"/{json,json-pretty,html,flamegraph} "$XDG_STATE_HOME"/hotpath/*.gz
-	# The copies of stacks that waits were told by are gone from it, too.
+	# The copies of stacks that came with notes of waits are gone from it,
+	# too.
 	ARG=" " clean "$HOTPATH_SEGMENT_PATH"
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# session.bats - the helper process: the program never meets it, it outlives what it
-# must outlive, and nothing that happens to either of them costs a report.
+# session.bats - the helper process: the program never meets it, it outlives the
+# right things, and whatever happens to either of them costs no report.
 
 load helper
 
@@ -134,7 +134,7 @@ same_as_bare()
 	text=$(LD_PRELOAD=$HP_LIB "$T/session" daemon "$began" "$done" 2>&1)
 	echo "$text"
 	[[ $text == *tick* ]]
-	[ ! -e "$done.seen" ]	# the daemon waits for what is said only now
+	[ ! -e "$done.seen" ]	# the daemon waits for late messages
 	touch "$done"
 	eventually [ -e "$done.seen" ]
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# stalled.bats - whoever does not read, or does not answer, holds up nothing for longer than is said, and
-# costs no run.
+# stalled.bats - a reader or peer that stalls holds up nothing for longer than documented, and costs no
+# run.
 
 load helper
 
@@ -30,7 +30,7 @@ int main(void)
 	return 3;
 }
 END
-	# What is like the library's own way in, and hotpath-run.
+	# Symbols that resemble the library's own entry, and hotpath-run.
 	cat >"$T/preloaded" <<-END
 		#!/bin/sh
 		LD_PRELOAD=$HP_LIB exec "\$@"
@@ -160,7 +160,7 @@ END
 	yes | head -c 65536 >&8
 	HOTPATH_TEST_REPORT_MS=3000 timeout 30 "$HP_BUILD/hotpath" report --fd 3 3<>"$T/record" 2>&8 8>&- || [ $? = 1 ]
 	kept_leaf
-	# What has gone is no reason either.
+	# A vanished reader is harmless too.
 	rm -r "$kept"
 	mkfifo "$T/gone"
 	exec 9<>"$T/gone" 7>"$T/gone" 9>&-
@@ -204,7 +204,7 @@ END
 	LD_PRELOAD=$T/held.so timeout 30 "$HP_BUILD/hotpath" report -f json "$T/record" >"$T/out" 2>"$T/err"
 	is_whole "$T/out"
 	[ "$(grep -c 'took longer than 5 minutes: names from there are left out' "$T/err")" = 1 ]
-	# A reader that takes longer is no reason.
+	# A slow reader is harmless.
 	"$HP_BUILD/hotpath" report -f json-pretty -r all -n 0 "$T/record" 2>"$T/err" | { sleep 1; cat; } >"$T/out"
 	is_whole "$T/out"
 	[ ! -s "$T/err" ]

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# storm.bats - what comes and goes all day: libraries at each other's addresses, threads, files, pipes, processes.
+# storm.bats - objects that come and go all day: libraries at each other's addresses, threads, files, pipes,
+# processes.
 
 load helper
 
@@ -44,7 +45,8 @@ setup()
 	cd "$BATS_TEST_TMPDIR"
 }
 
-# run_storm ARGS... - what the program said is in `said`, how full the segment is in $used.
+# run_storm ARGS... - the program's output is in `said`, the fill of the segment is in
+# $used.
 run_storm()
 {
 	rm -f report segment
@@ -63,7 +65,7 @@ run_storm()
 	few=$used
 	run_storm plugins "$T" 4 $rounds
 	grep shared said
-	# What is loaded again at an address where it was before takes no room.
+	# A library loaded again at its old address takes no room.
 	echo "$few, then $used"
 	[ $((used - few)) -lt 3000000 ]
 }
@@ -100,7 +102,7 @@ run_storm()
 	[ $((used - few)) -lt 500000 ]
 }
 
-# With all sections on; what is left to grow are the moments of samples and waits, up to an eighth of the segment.
+# With all sections on; only the moments of samples and waits still grow, up to an eighth of the segment.
 @test "storm: ten minutes of all that, and neither program nor helper grows" {
 	only_in_full
 	all_day 100 600

@@ -30,7 +30,7 @@ load helper
 			return 0;
 		}
 	EOF
-	# Looks are far apart: some threads are seen just after they began, some never.
+	# Scans are far apart: some threads are seen just after they began, some never.
 	HOTPATH_REPORT=threads,thread-states HOTPATH_LIMIT=0 HOTPATH_THREADS_INTERVAL_MS=250 HOTPATH_OUTPUT_FORMAT=json \
 		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/burners" >"$T/said"
 	jq -c '.threads.raw[] | [.os_tid, .pid, .status, .cpu_ns, .cpu_percent_avg]' "$T/json"
@@ -40,7 +40,7 @@ load helper
 		said = {int(tid): int(ns) for tid, ns in map(str.split, open(sys.argv[2]))}
 		print(told, said)
 		assert told.keys() == said.keys() and len(said) == 6
-		# And what it took to say so and to end.
+		# And the time to report that and to end.
 		assert all(said[tid] <= ns < 1.5 * said[tid] for tid, ns in told.items())
 	EOF
 }

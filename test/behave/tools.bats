@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# tools.bats - the build's own scripts: what they promise about the sources and products.
+# tools.bats - the build's own scripts: their promises about the sources and products.
 
 load helper
 
-# --- layers: trees of a few files, each of which breaks one rule ---
+# --- layers: trees of a few files, each with one violation ---
 
-# says FOLDER [FOLDER...] - a header that says what the first one may use.
+# says FOLDER [FOLDER...] - a header that declares the first one's permitted
+# includes.
 says()
 {
 	local folder=$1
@@ -118,7 +119,7 @@ extern int hp_low; int hp_low_do(void); int hp_high(void) { return hp_low_do() +
 	source_of report/read/high 'int hp_high; int open(void) { return 3; }'
 	source_of segment/up 'extern int hp_high; int hp_up(void) { return hp_high; }'
 	told segment/up.c hp_high report/read/high.c
-	# That of the C library is meant, whoever stands in for it.
+	# The C library's function is meant, whoever interposes it.
 	source_of segment/up 'int open(void); int hp_up(void) { return open(); }'
 	layers
 	[ "$status" -eq 0 ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# trust.bats - a process that gave up its rights keeps the segment; by what it writes there it makes neither
-# root's helper nor root's report do what it could not do itself.  doc/internals/safety.md, "Who believes what".
+# trust.bats - a process that gave up its rights keeps the segment; its writes there make neither root's
+# helper nor root's report do anything beyond its own rights.  doc/internals/safety.md, "Who believes what".
 
 load helper
 
@@ -61,7 +61,7 @@ two_runs()
 	for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
 		rm -rf "$T/names"
 		$run "$T/trust" defaults "label=first" 2>"$T/err"
-		# TIME-PROGRAM-PID: what the second one would be called if it said so.
+		# TIME-PROGRAM-PID: the second one's name in that case.
 		name=$(basename "$T"/names/hotpath/*)
 		pid=${name##*-}
 		sum=$(cksum <"$T/names/hotpath/$name")
@@ -163,7 +163,7 @@ workers_are_told()
 	workers_are_told stay
 }
 
-# dropped WAY [N]: runs drop.c, both ways; then checks what is the same for all.
+# dropped WAY [N]: runs drop.c, both ways; then makes the checks common to all.
 dropped()
 {
 	local status=0

@@ -7,8 +7,9 @@
  * handlers and while exceptions are thrown.  At each stop the registers and the stack are copied,
  * and both walk the same copy: the sampler's walker by the rows of unwind/, and libunwind.
  *
- * A walk of unwind/ that ends early and says so is counted apart: it follows the stack pointer and
- * the frame pointer only, and the loader's _dl_runtime_resolve keeps its frame in another register.
+ * A walk of unwind/ that ends early and reports so is counted apart: it follows the stack pointer
+ * and the frame pointer only, and the loader's _dl_runtime_resolve keeps its frame in another
+ * register.
  *
  * unwind_oracle STACKS PROGRAM [ARGUMENT]... prints "N compared, N different, N shorter, N frames" and
  * the first differences.

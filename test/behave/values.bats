@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# values.bats - HOTPATH_DBG, HOTPATH_VAL and gauges: the program does what it does without them, and what
-# they show is what it computed.
+# values.bats - HOTPATH_DBG, HOTPATH_VAL and gauges: the program behaves as it does without them, and the
+# values shown are the computed ones.
 
 load helper
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * accuracy.c - functions of known shapes, for the comparison of what is
- * reported with what was: accuracy SHAPE CALLS.
+ * accuracy.c - functions of known shapes, for the comparison of reported times
+ * with true ones: accuracy SHAPE CALLS.
  *
  *   bimodal   short() takes one of two durations
  *   tail      durations of a Pareto distribution
@@ -186,7 +186,7 @@ static QUIET void run_parent(long calls, unsigned steps)
 	printf("parent %.0f ns, CPU %.0f ns\n", ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
 }
 
-/* Tells what was lost to others of the processor: it does not sleep. */
+/* Prints the processor time lost to others: it does not sleep. */
 static QUIET void run_mix(long calls)
 {
 	double cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), start = now_ns(), ns;

@@ -116,7 +116,7 @@ __attribute__((noinline)) static void lose_empty()
 	(void)p;
 }
 
-// A pointer right after a block is none to it.
+// A pointer right after a block doesn't point to it.
 __attribute__((noinline)) static void lose_end()
 {
 	kept_end = (char *)malloc(72) + 72;

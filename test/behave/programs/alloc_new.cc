@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// alloc_new.cc - operator new and delete in all forms, and malloc with delete, new with free. Says what it did:
+// alloc_new.cc - operator new and delete in all forms, and malloc with delete, new with free. Prints its actions:
 // blocks, bytes, blocks and bytes left. `alloc_new ROUNDS [throw|THREADS]`
 #include <atomic>
 #include <cstdio>

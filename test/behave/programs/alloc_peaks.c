@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_peaks.c - alloc_peaks N: N rounds of three allocations, each round one more peak of what is held
- * and found while the block before is pending still.
+ * alloc_peaks.c - alloc_peaks N: N rounds of three allocations, each round one more peak of the
+ * held bytes, found while the previous block is pending still.
  */
 #include <stdlib.h>
 

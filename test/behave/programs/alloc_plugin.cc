@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // alloc_plugin.cc - a library for alloc_open.c: two blocks a round, of 24 and 101 bytes, given back.
-// None by way of libstdc++, which looks for operator new where its first user does.
+// None through libstdc++, which resolves operator new where its first user does.
 #include <vector>
 
 struct Node {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_stacks.cc - allocations on stacks that a path cache may take for others.
+ * alloc_stacks.cc - allocations on stacks that a path cache may confuse.
  *
  *   alloc_stacks N   prints "COUNT function ..." up to the function that is named
  *                    last there, for the paths of coroutines and of what throws
  *
- * A coroutine's stack is unmapped, and a smaller one mapped at its place: what an
- * earlier call had further out is no memory any more.  Exceptions leave frames
- * of which other calls take the place at once.
+ * A coroutine's stack is unmapped, and a smaller one mapped at its place: the
+ * outer part of an earlier call's stack is unmapped now.  Exceptions leave frames
+ * whose place other calls take at once.
  */
 #include <cstdint>
 #include <cstdio>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_threads.c - threads that free what others allocated, and children that
- * free what their parents did.
+ * alloc_threads.c - threads that free each other's blocks, and children that
+ * free their parents'.
  *
  *   alloc_threads THREADS N   prints "allocs N bytes N left N left_bytes N"
  *   alloc_threads fork N      N children of 100 blocks of 100 bytes

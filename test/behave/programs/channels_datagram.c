@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channels_datagram.c MODE - uses datagram sockets with names, and says what it did:
- * lines "what number".  `full TYPE` makes a sender wait for room, for known times.
+ * channels_datagram.c MODE - uses datagram sockets with names, and prints its
+ * actions: lines "what number".  `full TYPE` makes a sender wait for room, for known
+ * times.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -293,7 +294,7 @@ static void full(const char *type)
 		since = now();
 		note_send(write(fds[1], buffer, message_size));
 		since = now() - since;
-		/* Copying is no wait. */
+		/* Copying doesn't count as a wait. */
 		waited += since > 1e6 ? since : 0;
 	}
 	shutdown(fds[1], SHUT_WR);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channels_pipe.c MODE - uses pipes, and says what it did: lines "what number".
+ * channels_pipe.c MODE - uses pipes, and prints its actions: lines "what
+ * number".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +79,7 @@ static void count(void)
 	}
 }
 
-/* What fails, what is cut, what is nothing: no message. */
+/* Calls that fail, are cut short, or do nothing: no message. */
 static void odd(void)
 {
 	void *volatile nowhere = (void *)8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channels_queue.c MODE - uses queues that are no descriptors, or have labels, and says what
- * it did: lines "what number".
+ * channels_queue.c MODE - uses queues that aren't descriptors, or have labels, and prints
+ * its actions: lines "what number".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -159,7 +159,7 @@ static void glib(void)
 	sent = received = 30000 + 8000;
 }
 
-/* What is put in front comes out before what was there. */
+/* A message put in front comes out before older ones. */
 static void front(void)
 {
 	void *queue = g_async_queue_new();
@@ -171,7 +171,7 @@ static void front(void)
 	g_async_queue_unref(queue);
 }
 
-/* Queues of one's own, and names for others. */
+/* Private queues, and names for others. */
 static void header(void)
 {
 	static int ring, list, large;
@@ -207,7 +207,7 @@ static void *nap_and_end(void *data)
 	return data;
 }
 
-/* A result is sent by who ends, and received by who joins. */
+/* A result is sent by the ending thread, and received by the joining one. */
 static void results(void)
 {
 	pthread_t threads[5];

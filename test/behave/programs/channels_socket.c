@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channels_socket.c MODE - uses what is like a pipe and is none, and says what it did:
- * lines "what number".
+ * channels_socket.c MODE - uses objects that resemble a pipe and aren't one, and
+ * prints its actions: lines "what number".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -130,7 +130,7 @@ static void datagram(void)
 	note_receive(recv(fds[1], &(char){ 0 }, 1, 0));
 }
 
-/* Tokens: what is added is sent, what is taken is received. */
+/* Tokens: additions are sent, removals are received. */
 static void event(void)
 {
 	int counter = eventfd(3, EFD_NONBLOCK), tokens = eventfd(0, EFD_SEMAPHORE);

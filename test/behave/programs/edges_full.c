@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * edges_full.c - uses what has counters of 32 bits, waits for its input, and uses it again: in between a test
- * sets the counters to just before their end.
+ * edges_full.c - uses objects with counters of 32 bits, waits for its input, and uses them again:
+ * in between a test sets the counters to just before their end.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -57,7 +57,7 @@ static void held(int count)
 	}
 }
 
-/* Short at first, and then so long that each drawn call is far above the mean. */
+/* Short at first, and then so long that each sampled call is far above the mean. */
 __attribute__((noinline)) static void spin(void)
 {
 	for (int i = 0; i < turns; i++)

@@ -5,7 +5,7 @@
  * prints how many there were.
  *
  *   endure_all LIBRARY SECONDS LEAST    until SECONDS are over, at least LEAST rounds
- *   endure_all child                    what it spawns
+ *   endure_all child                    the child that it spawns
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

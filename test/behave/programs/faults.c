@@ -4,7 +4,7 @@
  *
  *     faults PART...     with FAULTS_PLUGIN, a shared object, in the environment for "load"
  *
- * What is printed is always the same, and 3 returned, whatever fails below us: only calls of the
+ * The output is always the same, and the status 3, whatever fails below us: only calls of the
  * program itself are looked at.
  */
 #define _GNU_SOURCE
@@ -176,7 +176,7 @@ static void locks(void)
 	sem_init(&gate, 0, 0);
 	for (int i = 0; i < 4; i++)
 		IS(pthread_create(&threads[i], NULL, work, NULL) == 0);
-	/* Who holds it while they come waits once, and not as often as somebody is done. */
+	/* A holder they meet counts as one wait, and not as often as somebody is done. */
 	pthread_mutex_lock(&lock);
 	pthread_barrier_wait(&barrier);
 	while (turn < 4)
@@ -369,7 +369,7 @@ static void load(void)
 	printf("load\n");
 }
 
-/* --- limits of its own --- */
+/* --- its own limits --- */
 
 static void limits(void)
 {

@@ -5,7 +5,7 @@
  *
  *     faults_more PART...
  *
- * What is printed is always the same, and 3 returned, whatever fails below us.
+ * The output is always the same, and the status 3, whatever fails below us.
  */
 #define _GNU_SOURCE
 
@@ -262,7 +262,7 @@ static void shut(void)
 	printf("shut\n");
 }
 
-/* What the server says is no matter here. */
+/* The server's answer doesn't matter here. */
 static void ask(const char *path)
 {
 	const char *port = getenv("HOTPATH_METRICS_PORT");

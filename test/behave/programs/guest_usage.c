@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What is taken away was rounded to microseconds, as the sum was. */
+/* The subtracted part was rounded to microseconds, as the sum was. */
 static int is_near(const struct timeval *a, const struct timeval *b)
 {
 	long us = (a->tv_sec - b->tv_sec) * 1000000 + a->tv_usec - b->tv_usec;
@@ -18,7 +18,7 @@ static int is_near(const struct timeval *a, const struct timeval *b)
 	return us >= -1 && us <= 1;
 }
 
-/* Of no children all is 0; of one it is what the kernel said when it was waited for. */
+/* Of no children all is 0; for one it is the kernel's value when it was waited for. */
 static void tell(const char *when, const struct rusage *whole)
 {
 	struct rusage usage;

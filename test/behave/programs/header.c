@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header.c - all of include/hotpath.h, as C and as C++.  Prints what it
- * computes, and how often each of its blocks was entered: "calls LABEL N".
+ * header.c - all of include/hotpath.h, as C and as C++.  Prints its results,
+ * and how often each of its blocks was entered: "calls LABEL N".
  *
  * With -DLIBRARY only the part that lives in a library; with -DPROGRAM only the
  * rest; with neither, both.

@@ -135,7 +135,7 @@ UNSEEN static void *thread_end(void *unused)
 	return unused;
 }
 
-/* Begun here, ended there: counted, and the end is told as one without a beginning. */
+/* Begun here, ended there: counted, and the end is reported as one without a beginning. */
 static void crossing(long count)
 {
 	for (long i = 0; i < count; i++) {

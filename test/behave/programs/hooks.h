@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.h - what the programs of hooks.bats share: each instrumented function
+ * hooks.h - shared by the programs of hooks.bats: each instrumented function
  * counts its own calls, and the program prints "calls NAME N" at its end, for
  * the report to be compared with.  The counters lie in shared memory, so that
  * forked children add to the same ones.

@@ -139,7 +139,7 @@ __asm__(".text\n.globl call_kept\n.type call_kept, @function\ncall_kept:\n"
 
 static char many[100000];
 
-/* New functions, known ones, timed, drawn and counted calls, deep and flat. */
+/* New functions, known ones, timed, sampled and counted calls, deep and flat. */
 static void registers(long count)
 {
 	for (long i = 0; i < count; i++) {

@@ -122,7 +122,7 @@ static void on_home(long count)
 	storm(count, SA_RESTART, 65536);
 }
 
-/* What the kernel needs, and as much beyond as a handler has on a stack of `room` bytes. */
+/* The kernel's needs, and as much beyond as a handler has on a stack of `room` bytes. */
 UNSEEN static size_t small_stack(size_t room)
 {
 	size_t least = getauxval(51 /* AT_MINSIGSTKSZ */);
@@ -154,7 +154,7 @@ UNSEEN static void first_in_handler(long room)
 	raise(SIGUSR1);
 }
 
-/* sigaction's own errno promise: what the hooks do is not seen. */
+/* sigaction's own errno promise: the hooks' actions are invisible. */
 static void errno_kept(long count)
 {
 	for (long i = 0; i < count; i++) {

@@ -7,9 +7,9 @@
  * Each round is a child that works in one of four ways until a timer's handler, or its other
  * thread, does one of eleven things.  Ways and things are paired as the C library allows it: who
  * leaves malloc() or pthread_mutex_lock() by a jump breaks it by himself.  The child's status must
- * be what the thing makes it, within a minute.  stdout says how many rounds went so and is always
- * the same; FILE says how many calls of step(), blocks and locks were begun and done, and how often
- * the handler came inside of the library.
+ * match the action, within a minute.  stdout says how many rounds went so and is always the same;
+ * FILE says how many calls of step(), blocks and locks were begun and done, and how often the
+ * handler came inside of the library.
  */
 #define _GNU_SOURCE
 
@@ -271,7 +271,7 @@ static void *work_in_thread(void *argument)
 	return argument;
 }
 
-/* What is left must be of use. */
+/* The remainder must be usable. */
 static int after(void)
 {
 	is_enough = false;

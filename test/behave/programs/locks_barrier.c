@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* locks_barrier.c - three threads at a barrier, of which one always comes when the others wait there. */
+/* locks_barrier.c - three threads at a barrier, one of them always the last to come. */
 #include "asleep.h"
 
 #include <pthread.h>

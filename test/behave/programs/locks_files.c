@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * locks_files.c - what is done once, locks on files, locks of streams.
+ * locks_files.c - once-only actions, locks on files, locks of streams.
  *
- *	once	two threads of which one waits for what the other one does once
+ *	once	two threads, one of which waits for the other's once-only action
  *	file	PATH: locks of all kinds, tries that fail, and a wait for a child's lock
  *	stream	flockfile, again and again, and a thread that waits for it
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * locks_holds.c SHAPE - holds of which few are long, and what the program itself
- * measured of them: a line
+ * locks_holds.c SHAPE - holds, few of them long, and the program's own
+ * measurements of them: a line
  *
  *   NAME COUNT LEAST_NS MOST_NS LONGEST_NS
  *
@@ -85,7 +85,7 @@ static void hold(void *lock, struct truth *truth, void (*work)(unsigned long ns)
 	before = now();
 	take(lock);
 	got = now();
-	/* What was waited is not held. */
+	/* Time waited isn't held time. */
 	if (got - before > 1000)
 		before = got;
 	work(ns);
@@ -139,7 +139,7 @@ static void rare(void)
 	tell("mutex", &truth, 1);
 }
 
-/* --- 30 holds of 3 ms, most of which are waited for --- */
+/* --- 30 holds of 3 ms, most of them contended --- */
 
 static struct truth truths[4];
 

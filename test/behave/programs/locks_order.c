@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* locks_order.c - two locks in both orders, one after the other; and pairs that are no danger. */
+/* locks_order.c - two locks in both orders, one after the other; and harmless pairs. */
 #include <pthread.h>
 
 static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;

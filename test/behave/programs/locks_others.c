@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * locks_others.c - rwlocks, spin locks, semaphores, barriers, the end of threads: counted, with
- * what they return; and those of a child of fork, of constructors, of a vfork child.
+ * their return values; and those of a child of fork, of constructors, of a vfork child.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -184,7 +184,7 @@ static void run_sem(void)
 
 /* --- barriers --- */
 
-/* Who joins them waits. */
+/* A thread that joins them waits. */
 static void *meet(void *arg)
 {
 	for (int i = 0; i < 100; i++)

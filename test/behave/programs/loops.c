@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loops.c MODE - waits for descriptors, and prints what it did as "NAME NUMBER" lines.
+ * loops.c MODE - waits for descriptors, and prints its actions as "NAME NUMBER" lines.
  *
  * epoll: two pipes, 500 waits, one of them followed by a busy span of 20 ms.
  * timers: poll() on one descriptor with timeouts of several lengths, which expire.

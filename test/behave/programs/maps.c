@@ -154,7 +154,7 @@ static void step(struct window *w, unsigned *seed)
 	}
 }
 
-/* Far from where the kernel puts what has no wish: it would use the holes. */
+/* Far from where the kernel puts mappings without a hint: it would use the holes. */
 static void window_init(struct window *w, int which)
 {
 	w->at = (char *)((UINT64_C(1) << 44) + ((uint64_t)which << 32));

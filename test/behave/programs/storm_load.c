@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm_load.c - threads that open, call and close libraries all the time, so that each address is one library's now
- * and another's the next moment.  It prints "NAME CALLS" for what they call, and "shared" if the same address was
- * seen in two libraries.
+ * storm_load.c - threads that open, call and close libraries all the time, so that each address is
+ * one library's now and another's the next moment.  It prints "NAME CALLS" for their calls, and
+ * "shared" if the same address was seen in two libraries.
  *
  *   storm_load plugins FOLDER THREADS ROUNDS    those of storm_plugin.c
  *   storm_load objects FOLDER THREADS ROUNDS    those of storm_object.cc; threads end and begin, too
@@ -154,7 +154,7 @@ UNSEEN static void ends(void)
 		void *apart = load('a', LM_ID_NEWLM);
 		void *here = load('b', 0);
 
-		/* What is in another namespace calls the hooks of that one's C library. */
+		/* Code in another namespace calls the hooks of that one's C library. */
 		((void (*)(void))dlsym(apart, "entry"))();
 		((void (*)(void))entry_of(here, 1))();
 		calls[1]++;

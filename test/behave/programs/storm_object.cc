@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm_object.cc - a library of C++ with constructors and destructors of its own, of the library and of each thread.
- * LETTER is in the names of what is counted. With OTHER it opens another library and closes it in its destructor.
+ * storm_object.cc - a C++ library with constructors and destructors, of the library and of each
+ * thread. LETTER is in the names of counted functions. With OTHER it opens another library and
+ * closes it in its destructor.
  */
 #include <dlfcn.h>
 

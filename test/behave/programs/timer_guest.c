@@ -2,7 +2,7 @@
 //
 // timer_guest.c - what a program could notice of a signal that is not its own:
 // calls that are interrupted or end early, masks and actions of signals, its own
-// timers, sigwait, signalfd, ids that change in all threads.  Prints what it
+// timers, sigwait, signalfd, ids that change in all threads.  Prints the
 // found; the same with and without timers in it.
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  *
  * ATTACK `everywhere`: it calls setuid(), and then writes all that it can.  Its parent continues
  * meanwhile, and says "parent N" at its end, N times that it called `parent_works`.  The others
- * make the system calls by their own instructions, which no one sees, and keep the segment.
+ * make the system calls by their own instructions, which are invisible, and keep the segment.
  *
  * Numbers are offsets of the format (segment/FORMAT.md), not names: who attacks has no headers of ours.
  */
@@ -87,7 +87,7 @@ static uint64_t take(uint64_t size)
 	return atomic_fetch_add((_Atomic uint64_t *)word(64), (size + LINE - 1) & -(uint64_t)LINE);
 }
 
-/* header.defaults says what the program sets by HOTPATH_DEFAULTS. */
+/* header.defaults has the program's HOTPATH_DEFAULTS. */
 static int attack_defaults(const char *text)
 {
 	uint64_t offset = take(4096);
@@ -107,7 +107,7 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 }
 
-/* What the helper gives to its members; it has to learn first that this is one. */
+/* The helper's gift to its members; it has to learn first that this is one. */
 static int descriptor_ask(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -202,7 +202,7 @@ static bool spoil(const char *what)
 	return true;
 }
 
-/* Until the helper has looked some times since, or is no more. */
+/* Until the helper has scanned some times since, or is gone. */
 static int attack_numbers(const char *what)
 {
 	pid_t helper = (pid_t)*half(200);
@@ -316,7 +316,7 @@ static struct {
 } mapped[16];
 static int mapped_count;
 
-/* Where the segment was, and what is mapped of any for all to see. */
+/* The old place of the segment, and all mappings visible to everyone. */
 static void mapped_find(void)
 {
 	char line[512];

@@ -3,11 +3,11 @@
  * virtual.c - functions of known durations on a clock of the program's own
  * making: virtual SHAPE CALLS [NUMBER].
  *
- * The program stands in for clock_gettime, and says that the processor's counter
- * is forbidden; so the library reads this clock.  It moves when the program
- * "works", by exactly that, and a little at each reading.  So what a call took
+ * The program interposes clock_gettime, and declares the processor's counter
+ * forbidden; so the library reads this clock.  It moves when the program
+ * "works", by exactly that, and a little at each reading.  So a call's duration
  * is known to the nanosecond, on every machine and beside any neighbour, and
- * only what is drawn at random may make a difference to what is reported.
+ * only random sampling may make a difference in the report.
  *
  *   mix       a tree of hot, short functions of several kinds and a few long ones
  *   bimodal   a function takes one of two durations
@@ -25,7 +25,7 @@
  *   constant          none
  *   random            193 of 100 us, at random places
  *   few               20 of 100 us, at random places
- *   first, last       20 of 2 ms, at the beginning of the drawn ones or at the end
+ *   first, last       20 of 2 ms, at the beginning of the sampled ones or at the end
  *   thousandth        one in 1000, at random, 10 us
  *   periodic, p64, p128, p1000    each 100 000th 1 ms; each 64th 2 us, 128th 4 us, 1000th 10 us
  *   burst             200 of 20 us, one after the other
@@ -37,7 +37,7 @@
  *   recursion         quick() calls itself three times; 193 of 100 us
  *   soon              20 of 100 us, at random places among the first 10,000
  *   seldom            each 4000th call is other()'s; 20 of these take 100 us
- *   tens              40 ns instead of 4, so that one in 32 is drawn; 193 of 100 us
+ *   tens              40 ns instead of 4, so that one in 32 is sampled; 193 of 100 us
  *
  * Printed are lines "truth NAME CALLS TOTAL_NS SELF_NS", "percentile P NS" of
  * the function that bears the shape's name, and "switches 1" if the C library
@@ -107,7 +107,7 @@ static QUIET void lose(uint64_t ns)
 	work(ns);
 }
 
-/* ---- what is true ---- */
+/* ---- the truth ---- */
 
 struct truth {
 	const char *name;
@@ -151,7 +151,7 @@ static inline QUIET void scope_end(struct scope *s)
 static struct truth *truths[32];
 static int truth_count;
 
-/* At the head of a function: what it takes is noted. */
+/* At the head of a function: its duration is noted. */
 #define KNOWN(function) \
 	static struct truth truth = { .name = #function }; \
 	__attribute__((cleanup(scope_end))) struct scope scope; \

@@ -2,7 +2,7 @@
 /*
  * waits_channel.c HOW - threads that wait for messages, and for room.
  *
- * times: says how long it waited for them, by its own clock: NAME COUNT NS.
+ * times: prints how long it waited for them, by its own clock: NAME COUNT NS.
  * hang: one thread waits for a message of a pipe with a mutex that the sender
  *       waits for; says "hangs" and continues waiting.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * behind.c - a library to be preloaded behind ours: how functions are called by who stands in for them. Each
- * passes on to the real one, and notes if the stack was not aligned, as the ABI asks (rsp + 8 is a multiple of 16).
+ * behind.c - a library to be preloaded behind ours: calls functions the way that callers of
+ * stand-ins do. Each passes on to the real one, and notes if the stack was not aligned, as the ABI
+ * asks (rsp + 8 is a multiple of 16).
  *
  * behind.h is made by tools.sh: what our library exports and the C library or GLib has, but for functions of ours that do
  * their work by another one. Processes that end without destructors count in memory that all of them share.
@@ -79,7 +80,7 @@ static __attribute__((destructor)) void tell(void)
 	}
 }
 
-/* r10 and r11 are no one's at a call of a C function; nothing else is touched. */
+/* r10 and r11 are free at a call of a C function; nothing else is touched. */
 #define X(name) \
 	__attribute__((naked, visibility("default"))) void stub_##name(void) __asm__(#name); \
 	__attribute__((naked, visibility("default"))) void stub_##name(void) \

@@ -2,14 +2,15 @@
 # conform.sh posix|glibc DIR SOURCES - conformance suites for threads, memory, signals, clocks, queues and
 # processes, each test its own program in DIR, with a hook in each function: the POSIX suite as Debian has its
 # source, and tests of the C library that can be built beside the installed one. Those that do not compile are
-# left out. conform.sh table DIR - a table of same.py's, on stdout. Compared is how a test ends and what it
-# leaves: what it prints has addresses and times.
-# conform.sh missing DIR - what did not compile, a line for each: the file, and what the compiler said last.
+# left out. conform.sh table DIR - a table of same.py's, on stdout. The outcome and the leftovers of a test
+# are compared: its output has addresses and times.
+# conform.sh missing DIR - what did not compile, a line for each: the file, and the compiler's last message.
 set -e
 export FLAGS='-w -O1 -g -D_GNU_SOURCE -finstrument-functions'
 here=$(cd "$(dirname "$0")" && pwd)
 
-# compile <LIST - a line for each: the file. What is left behind is a program, or why none exists.
+# compile <LIST - a line for each: the file. The result is a program, or the reason for its
+# absence.
 compile()
 {
 	mkdir -p "$DIR.missing"
@@ -21,7 +22,7 @@ compile()
 case $1 in
 posix)
 	cd "$("$here/../../../scripts/fetch-source" posixtestsuite "$3")"
-	# What the suite's time does not define by itself, with today's headers.
+	# Definitions that the suite's time lacks, with today's headers.
 	export DIR=$2 FLAGS="$FLAGS -std=gnu99 -Iinclude -include fcntl.h -include signal.h" LIBS='-lpthread -lrt -lm'
 	mkdir -p "$DIR"
 	ls conformance/interfaces/*/[0-9]*.c | grep -v buildonly | compile
@@ -60,7 +61,7 @@ missing)
 table)
 	for path in "$2"/*; do
 		case ${path##*/} in
-		# They take all keys there are, or the first one, of which we have some.
+		# They take all existing keys, or the first one, and some are ours.
 		pthread-tst-key1 | pthread-tst-key4 | pthread-tst-tss-basic) continue ;;
 		# Signals before their handlers, and timers that overrun: they fail now and then by themselves.
 		pthread_mutex_lock-3-1 | pthread_mutex_init-5-3 | timer_getoverrun-2-3) continue ;;
@@ -71,7 +72,8 @@ table)
 		esac
 		# They end themselves after 20 s, which is short on a machine that others share.
 		options='env=TIMEOUTFACTOR=10 time=300'
-		# Takes all memory that it may have: its last threads are not recorded, which is told.
+		# Takes all memory that it may have: its last threads are not recorded, which is
+		# reported.
 		[ "${path##*/}" != pthread-tst-basic7 ] || options="$options told=yes"
 		echo "${path##*/} $options probe=off compare=end -- $path"
 	done

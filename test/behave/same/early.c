@@ -2,8 +2,8 @@
 /*
  * early.c - IFUNC resolvers that allocate, lock, read files, make pipes, children and failing system calls, while the
  * loader relocates.
- * Built as a library with -DPART=library and as the program (-DPART=program), which calls both.  What they allocated
- * then is resized and freed later.
+ * Built as a library with -DPART=library and as the program (-DPART=program), which calls both.
+ * Their allocations then are resized and freed later.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -133,7 +133,7 @@ static __attribute__((used)) int (*resolve(void))(void)
 	return value;
 }
 
-/* Of this object alone: the resolver is asked last, when what it calls is bound. */
+/* Of this object alone: the resolver runs last, when its callees are bound. */
 static int inner(void) __attribute__((ifunc("resolve")));
 
 int NAME(value)(void);

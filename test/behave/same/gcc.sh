@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# gcc.sh - C and C++ of some size, and what they are compiled to.
+# gcc.sh - C and C++ of some size, and the compiled result.
 gcc -O2 -D_GNU_SOURCE -c "$SAME/probe.c" -o p.o
 sha256sum p.o
 g++ -O2 -x c++ -c - -o q.o <<END

@@ -2,10 +2,10 @@
 /*
  * probe.c - writes down what a process sees of itself: descriptors, signals, environment, limits.
  *
- * As a program it prints that on stdout.  Preloaded (behind our library, or alone) it writes
- * it for every process that loads it into the folder SAME_PROBE, at its start and at exit.  What differs
- * between any two runs (inodes, addresses) is left out, and so is what we are known by: LD_PRELOAD's
- * entry and the HOTPATH_ variables.
+ * As a program it prints that on stdout.  Preloaded (behind our library, or alone) it writes it for
+ * every process that loads it into the folder SAME_PROBE, at its start and at exit.  Differences
+ * between any two runs (inodes, addresses) are left out, and so are our traces: LD_PRELOAD's entry
+ * and the HOTPATH_ variables.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ static bool is_program;
 static char text[1 << 16];
 static size_t used;
 
-/* Nothing here allocates: the program's own allocator may be what is being looked at. */
+/* Nothing here allocates: the program's own allocator may be the subject. */
 #define say(...) \
 	do { \
 		int n_ = snprintf(text + used, sizeof(text) - used, __VA_ARGS__); \
@@ -79,7 +79,7 @@ static void signal_set(const char *what, const sigset_t *set)
 	say("\n");
 }
 
-/* What the kernel has: the C library hides its own signals. */
+/* The kernel's view: the C library hides its own signals. */
 struct kernel_action {
 	void *handler;
 	unsigned long flags;

@@ -124,7 +124,7 @@ static void thread_forks(void)
 	}
 }
 
-/* The child works in our memory: what it may touch is ours afterwards. */
+/* The child works in our memory: the pages it may touch are ours afterwards. */
 static void vfork_child(void)
 {
 	static volatile int touched;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# pyserver.sh - a server in python: a thread for each request, until it is told to end by SIGINT.
+# pyserver.sh - a server in python: a thread for each request, until SIGINT ends it.
 /usr/bin/python3 - <<'END' &
 import http.server, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)

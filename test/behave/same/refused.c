@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refused.c - calls with what the kernel refuses: pointers to nothing, numbers of
- * nothing, sizes beyond all.  Each line is the call, its result and errno; a call
- * that reads such a pointer itself says so, with the library as without.
+ * refused.c - calls with arguments that the kernel refuses: pointers to nothing,
+ * numbers of nothing, sizes beyond all.  Each line is the call, its result and
+ * errno; a call that reads such a pointer itself reports it, with the library as
+ * without.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -173,7 +174,7 @@ static void channels(void *bad, int file)
 	bytes(&e, bad);
 	packets(&e, bad);
 	descriptors(&e, bad, file);
-	/* What is left in them. */
+	/* Their remaining contents. */
 	SAY(read(e.p[0], room, 100));
 	SAY(read(e.s[0], room, 100));
 	SAY(read(e.d[0], room, 100));
@@ -222,7 +223,7 @@ static void others(void *bad)
 	SAY(aligned_alloc(3, 5) != NULL);
 }
 
-/* Those that return what is wrong: free locks, which a try would get. */
+/* Those that return the error: free locks, which a try would get. */
 #define SAY_LOCK(call, unlock) \
 	do { \
 		if (sigsetjmp(back, 1) == 0) { \

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registers.c - what a call has to keep: rbx, rbp, r12 to r15, rsp, the direction flag, rounding and
- * exception masks of SSE and x87; and errno, which is printed where it changes.  Each function that may be stood
- * in for is called with patterns in all of them, al being 0 and 8 as a caller of a variadic function
- * may have it.  Calls what there is; behind.c looks at the other end.
+ * registers.c - what a call has to keep: rbx, rbp, r12 to r15, rsp, the direction flag, rounding
+ * and exception masks of SSE and x87; and errno, which is printed where it changes.  Each function
+ * that may be stood in for is called with patterns in all of them, al being 0 and 8 as a caller of
+ * a variadic function may have it.  Calls what there is; behind.c checks the other end.
  *
- * exports.h lists what the library exports (tools.sh asks nm): one that is not called here is an error.
+ * exports.h lists the library's exports (tools.sh asks nm): one that is not called here is an
+ * error.
  */
 #include "registers.h"
 
@@ -84,7 +85,10 @@ static __attribute__((noinline, naked)) void call_with_patterns(void)
 		: "m"(state));
 }
 
-/* What the library exports, and whether it was called; what it does not export is not looked for. */
+/*
+ * The library's exports, and whether they were called; other symbols are not searched
+ * for.
+ */
 static struct {
 	const char *name;
 	int is_called;
@@ -161,7 +165,10 @@ long call(const char *name, void *function, const long *args, int al)
 	return (long)state.result;
 }
 
-/* After the jump registers are what they were when `save` was called, as the ABI has it; not the control words. */
+/*
+ * After the jump registers have their values from when `save` was called, as the ABI
+ * has it; not the control words.
+ */
 static __attribute__((noinline, naked)) void jump_with_patterns(void)
 {
 	__asm__ volatile(
@@ -301,7 +308,7 @@ static void operators(void)
 	ALIGNED_NOTHROW_NEWS(X)
 #undef X
 	next = 0;
-	/* What a form has not it does not look at: the size, or the tag. */
+	/* Arguments that a form lacks are not checked: the size, or the tag. */
 #define X(name) CALL(name, blocks[next++], 24);
 	DELETES(X)
 #undef X
@@ -536,7 +543,7 @@ static void variadic(void)
 	close(fd);
 }
 
-/* What changes nothing: the ids as they are, and what is refused. */
+/* What changes nothing: the ids as they are, and refused ones. */
 int capset(void *header, const void *data);
 
 static void rights(void)

@@ -324,7 +324,7 @@ void jumps(void)
 	CALL(swapcontext, P(&here), P(&there));
 }
 
-/* A child that has become a daemon tells by a pipe what it found. */
+/* A child that has become a daemon reports its results by a pipe. */
 static void become_daemon(void)
 {
 	int ends[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scene.h - programs of many small scenes: `PROGRAM SCENE` plays one and prints what came of it. */
+/* scene.h - programs of many small scenes: `PROGRAM SCENE` plays one and prints the outcome. */
 #ifndef HP_TEST_SCENE_H
 #define HP_TEST_SCENE_H
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# sessions.sh WHAT - a piece of somebody's working day, the library in the environment of all of it. What it shows is
-# steady: no times, no numbers of processes.
+# sessions.sh WHAT - a piece of somebody's working day, the library in the environment of all of it. Its
+# output is steady: no times, no numbers of processes.
 set -u
 export RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} HOME=$PWD
 export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_DATE='@1 +0000' GIT_COMMITTER_DATE='@1 +0000'
@@ -23,7 +23,7 @@ login()
 	bash -lc 'echo $GREETING; shopt -q login_shell && echo login; echo {a..e} | tr a-z A-Z; false | true; echo $?; exit 4'
 	echo $?
 	printf 'echo $((6 * 7))\nsleep 100 &\njobs\nkill %%1\nwait\nhistory -c\nexit 5\n' | bash --norc -i 2>&1 |
-		sed -e 's/[0-9]\{3,\}/N/g' -e /tcsetattr/d	# it says so, or not
+		sed -e 's/[0-9]\{3,\}/N/g' -e /tcsetattr/d	# reported, or not
 	script -qec 'tty -s && stty size; echo $?' /dev/null | tr -d '\r'
 	rm -f .bash_profile .bash_history
 }
@@ -45,7 +45,7 @@ repository()
 	rm -rf a d w o.git
 }
 
-# A package of its own, with scripts, in a file system over this one.
+# A separate package, with scripts, in a file system over this one.
 packages()
 {
 	mkdir -p p/DEBIAN p/opt/same u
@@ -107,7 +107,7 @@ terminal()
 	rm -f s
 }
 
-# What is started apart from all others: cron, at's way, daemons.
+# Programs started apart from all others: cron, at's way, daemons.
 apart()
 {
 	printf '@reboot root echo "from $LOGNAME in $PWD" >>%s/out; env | grep -c -e HOTPATH -e PRELOAD >>%s/out; echo end >>%s/out\n' \

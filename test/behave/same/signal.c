@@ -55,7 +55,7 @@ static void untick(int which)
 	setitimer(which, &off, NULL);
 }
 
-/* Each of what we stand in for is interrupted by a handler that allocates, locks, and calls. */
+/* Each intercepted function is interrupted by a handler that allocates, locks, and calls. */
 static void handlers_allocate(void)
 {
 	sem_t sem;

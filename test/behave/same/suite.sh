@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # suite.sh SECONDS PROGRAM... - runs each test program by itself in its own folder, at most so long, and says
-# how it ended. What it prints is not shown. What fails is run twice again: tests of times fail now and then
-# on a machine that others share.
+# how it ended. Its output is not shown. What fails is run twice again: tests of times fail now and then on a
+# machine that others share.
 limit=$1
 shift
-exec 2>/dev/null	# bash tells of each that is killed
+exec 2>/dev/null	# bash reports each one that is killed
 for program in "$@"; do
 	[ -f "$program" ] && [ -x "$program" ] || continue
 	for _ in 1 2 3; do

@@ -29,7 +29,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 		list >"$1/behind.h"
 	gcc $flags -no-pie -I "$1" -o "$1/registers" registers.c registers_io.c registers_glib.c $glib \
 		-Wl,--no-as-needed -lstdc++
-	# Our library looks for these by their version.
+	# Our library resolves these by their version.
 	echo 'GLIBC_2.3.2 { pthread_cond_wait; pthread_cond_timedwait; pthread_cond_signal; pthread_cond_broadcast;
 		pthread_cond_init; pthread_cond_destroy; };' >"$1/behind.map"
 	gcc $flags -fno-builtin -shared -fPIC -I "$1" -Wl,--version-script="$1/behind.map" -o "$1/behind.so" behind.c

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # upstream.sh build PROJECT SOURCES - builds a project from Debian's source in $TOOLS/upstream/PROJECT, with its own
 # test programs; the second time it does nothing.
-# upstream.sh PROJECT - runs its own test suite, whatever is in LD_PRELOAD being there for make, too, and prints how
-# each test ended, a line for each. What fails is run twice again: a test that sometimes fails is no news.
-# upstream.sh list - the projects.
+# upstream.sh PROJECT - runs its own test suite, whatever is in LD_PRELOAD being there for make, too, and
+# prints how each test ended, a line for each. What fails is run twice again: a test that sometimes fails
+# proves nothing. upstream.sh list - the projects.
 set -u
 jobs=${JOBS:-2}
 projects="coreutils bash make grep sed gawk findutils diffutils tar gzip m4 bison flex perl ruby git curl openssl redis
 	c-ares sqlite libevent node postgresql boost kernel"
-# As a user without rights: tests that want root are about the system, and what they break is the system's.
+# As a user without rights: tests that want root are about the system, and may break it.
 user=
 [ "$(id -u)" != 0 ] || user="setpriv --reuid 65534 --regid 65534 --clear-groups"
 export HOME=/tmp LC_ALL=C.UTF-8 TZ=UTC
@@ -53,7 +53,8 @@ flex_run() { automake_run SUBDIRS=tests; }
 
 # --- those with a way of their own ---
 
-# Each script prints what differs from what is expected: times and numbers of processes are in it.
+# Each script prints the differences from the expected output: times and numbers of processes are
+# in it.
 bash_build() { ./configure -q --disable-nls CFLAGS='-O1 -w' && make -j"$jobs" && make -j"$jobs" recho zecho printenv xcase; }
 bash_run()
 {

@@ -120,15 +120,15 @@ kernel_build()
 	done
 	[ "$(kernel_programs | wc -l)" -ge 80 ] && cd - >/dev/null
 }
-# Left out is what sets clocks or sleeps till an alarm, what measures, and what is part of another.
+# Left out are scripts that set clocks or sleep till an alarm, measure, or are part of another.
 kernel_programs()
 {
 	for folder in $kernel_tests; do
 		find "$folder" -maxdepth 1 -type f -perm -100 ! -name '*.py' | sort
 	done | grep -vE 'suspend|clocksource-switch|set-t|set-2|leap|adjt|freq|skew|rtcpie|bench|-lat|inconsistency|param_test|percpu|script|/true$|/load_address.static|fuse|[.]so$|[.]sh$'
 }
-# How each ends, as root of a user namespace of its own, how many of its parts passed, and the names of those that did
-# not. What fails is run twice again: many wait some milliseconds for what they have started.
+# How each ends, as root of a separate user namespace, how many of its parts passed, and the names of those
+# that did not. What fails is run twice again: many wait some milliseconds for their children.
 kernel_run()
 {
 	cd tools/testing/selftests || return
