@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ends.h - preload/thread/end.h for a test of one recorder: by its own key.
+ * ends.h - preload/thread/end.h for a test of one recorder: with its own key.
  */
 #ifndef HP_TEST_ENDS_H
 #define HP_TEST_ENDS_H

@@ -33,7 +33,7 @@ static void fail_at(const struct hp_place *place)
 	printf("# %s:%d: failed: %s\n", place->file, place->line, place->text);
 }
 
-/* Not exit(): what the test left half done must not run now. */
+/* Not exit(): the test's unfinished work must not run now. */
 static void end_failed(void) __attribute__((noreturn));
 static void end_failed(void)
 {

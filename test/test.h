@@ -9,9 +9,9 @@
  *
  * TEST puts a pointer to its record into a linker section; test.c, which every
  * binary of test/unit is linked with, walks the section.  Each test runs in its
- * own process (a crash or a hang fails that test and no other; what it sets in
- * the environment or closes is its own) and the outcome is told as TAP. A
- * failed check says both values and ends the test; it may be made by any
+ * own process (a crash or a hang fails that test and no other; its changes of
+ * the environment and its closes stay in it) and the outcome is printed as TAP.
+ * A failed check says both values and ends the test; it may be made by any
  * thread.  A test that made no check fails.  A test that cannot run here says
  * SKIP with a reason.
  *
@@ -46,7 +46,7 @@ struct hp_test {
 		*const entry_##suite_##_##name_ = &test_##suite_##_##name_; \
 	static void suite_##_##name_(void)
 
-/* Where a check stands in the source, and what it says there. */
+/* A check's place in the source, and its text. */
 struct hp_place {
 	const char *file;
 	int line;
@@ -61,14 +61,14 @@ struct hp_place {
 /* Two integers, of any width and sign, are the same number. */
 #define CHECK_EQ(got, want) hp_check_eq(HP_HERE(#got " == " #want), (got), (want))
 
-/* Two doubles are no further apart than `most`. */
+/* Two doubles differ by at most `most`. */
 #define CHECK_NEAR(got, want, most) \
 	hp_check_near(HP_HERE(#got " within " #most " of " #want), (got), (want), (most))
 
 /* Two strings are equal; NULL equals NULL only. */
 #define CHECK_STR(got, want) hp_check_str(HP_HERE(#got " is " #want), (got), (want))
 
-/* Two memory ranges are equal; the first difference is told. */
+/* Two memory ranges are equal; the first difference is printed. */
 #define CHECK_MEM(got, want, size) hp_check_mem(HP_HERE(#got " is " #want), (got), (want), (size))
 
 /* Ends the test as "cannot run here"; the reason is printed. */

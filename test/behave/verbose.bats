@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# verbose.bats - HOTPATH_VERBOSE=1: what is set and by whom, how the library was built, what it
-# hooks, what was lost; once for each session, and nothing of it without the variable.
+# verbose.bats - HOTPATH_VERBOSE=1: each setting and its source, how the library was built, its
+# hooks, its losses; once for each session, and nothing of it without the variable.
 
 load helper
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# views.bats - what people look at: the flame-graph page, functions side by side, source lines.
+# views.bats - output for people: the flame-graph page, functions side by side, source lines.
 
 load helper
 
@@ -68,7 +68,7 @@ graphs()
 	[ "$(graphs plain "'$EVIL' in g['time']['own']")" = True ]
 	# Own times of the tree, each rounded.
 	[ "$(graphs plain "abs(g['time']['whole'] - sum(n['self_ns'] for n in r['calltree']['tree'])) < 100")" = True ]
-	# What is drawn of it is not an element of the page's own.
+	# Text shown from it is not an element of the page's own.
 	run -1 grep '<b id=evil>' "$T/plain.html"
 	run ! "$HP_BUILD/hotpath" report --export folded
 	[[ $output == *"nothing to export: "* ]]
@@ -85,7 +85,7 @@ graphs()
 	[ "$(graphs cpu "g['cpu']['own']['$EVIL'] > 0.5 * g['cpu']['whole']")" = True ]
 }
 
-# in_browser NAME SCRIPT - the page's DOM after the script ran in it; what the script returns is its title.
+# in_browser NAME SCRIPT - the page's DOM after the script ran in it; the script's result is its title.
 in_browser()
 {
 	sed 's|</body>||; s|</html>||' "$T/$1.html" >"$T/$1-driven.html"
@@ -150,7 +150,7 @@ lines()
 		all_samples = sum(row["self_samples"] for row in raw)
 		def few(samples):
 		    return samples <= all_samples / 50
-		def many(samples):	# of the lines of this function, or of what it calls
+		def many(samples):	# of the lines of this function, or of its callees
 		    return samples >= max(10, all_samples / 5)
 		print(eval(sys.argv[2]))
 	END
@@ -192,7 +192,8 @@ lines()
 	"$HP_BUILD/hotpath" report --annotate spinner -f json >"$T/lines.json"
 	lines "raw"
 	[ "$(lines "sum(r['inclusive_ns'] for r in raw) >= 0.99 * sum(r['self_ns'] for r in raw)")" = True ]
-	# The call's line has what was called, and nothing itself; so has what was inlined.
+	# The call's line has its callee's time, and no self time; inlined code has the
+	# same.
 	[ "$(lines "few(by['callee(n); /* called */']['self_samples'])")" = True ]
 	[ "$(lines "many(by['callee(n); /* called */']['inclusive_samples'])")" = True ]
 	[ "$(lines "few(by['inlined(n); /* inlined */']['self_samples'])")" = True ]
@@ -241,7 +242,8 @@ bound_is_right()
 	END
 }
 
-# Who gets no processor for 12 ms does not wait for the lock any more, so a try may miss; not each.
+# A thread without a processor for 12 ms does not wait for the lock any more, so a try may miss;
+# not each.
 in_one_of_4()
 {
 	local try

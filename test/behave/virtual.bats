@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# virtual.bats - what the report tells is what was, on a clock that the program makes itself: so the
-# figures are strict, and the same on a slow machine, a busy one and any processor.
+# virtual.bats - reported times are true, on a clock that the program makes itself: so the figures
+# are strict, and the same on a slow machine, a busy one and any processor.
 
 load helper
 
@@ -64,7 +64,8 @@ needs_switches()
 	judge ranks P50=1,P90=1,P95=1,P99=1,P99.9=1
 }
 
-# 10 000 drawn calls of the rarest estimated function, whose own times spread by a quarter.
+# 10 000 sampled calls of the rarest estimated function, whose own times spread by a
+# quarter.
 @test "adaptive: totals are within 3 %" {
 	report adaptive mix 1000000
 	judge known 3
@@ -109,7 +110,8 @@ needs_switches()
 	done
 }
 
-# One drawn in 32 is a stall in every third run, and would make the total half as long again.
+# A stall among the samples, one in 32, occurs in every third run, and would make the total
+# half as long again.
 @test "adaptive: a stall that nobody told of is not multiplied" {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		report adaptive steal 100000 10
@@ -117,7 +119,7 @@ needs_switches()
 	done
 }
 
-# Rare slow calls, most of which no one timed: of a function, of one of two, of the caller's own code.
+# Rare slow calls, most of them untimed: of a function, of one of two, of the caller's own code.
 @test "adaptive: intervals hold the time of slow calls that were not timed" {
 	local runs=1 calls=2000000
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# waits.bats - waits of all kinds beside what others say of them: the program's own clock, strace.
+# waits.bats - waits of all kinds compared with other tools: the program's own clock, strace.
 
 load helper
 
@@ -28,7 +28,7 @@ setup()
 	rm -f "$T/report"
 }
 
-# What the program said of its function, and what the rows of `waits` at it add up to.
+# The program's own figure for its function, and the sum of the rows of `waits` at it.
 channel_times()
 {
 	local name count ns
@@ -114,7 +114,7 @@ futex_times()
 	! grep -q 'short functions' "$T/report"
 }
 
-# The class's functions lie between: no one's answer to "who waits?".
+# The class's functions lie between: a waiter for nothing.
 @test "waits: for a std::mutex are its users', in a program that was not optimised" {
 	g++ -g -O0 -I"$ROOT/test/behave/programs" -o "$T/classes" -x c++ - <<-'END' -lpthread
 	#include <atomic>
@@ -170,7 +170,7 @@ futex_times()
 	END
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_REPORT=waits,thread-states LD_PRELOAD=$HP_LIB "$T/future"
 	jq -c '.waits.raw[] | [.kind, .at, [.frames[].function]]' "$T/report"
-	# join is called by pthread_once, and that by a function of ours.
+	# pthread_once calls join, and a function of ours calls that.
 	[ "$(jq '[.waits.raw[] | select(.kind == "join") | .frames[].function] | index("main") != null' "$T/report")" = true ]
 	[ "$(jq '[.waits.raw[] | .frames[].function | select(. == "run")] | length' "$T/report")" -eq 0 ]
 	HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=waits,thread-states LD_PRELOAD=$HP_LIB COLUMNS=160 "$T/future"

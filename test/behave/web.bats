@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# web.bats - the web page: what the server gives, what a saved page holds, and both in a browser.
+# web.bats - the web page: the server's answers, a saved page's contents, and both in a browser.
 
 load helper
 
@@ -88,7 +88,7 @@ saved()
 	"$HP_BUILD/hotpath" report --html -o "$T/saved.html"
 }
 
-# in_browser NAME ADDRESS - what test/behave/web.py looks for there.
+# in_browser NAME ADDRESS - the check of test/behave/web.py there.
 in_browser()
 {
 	command -v chromium >/dev/null || skip "no chromium here; make test-all installs it"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# asked.bash - what the scripts share that ask a running program (live.sh, mcp.sh); they read
-# bench.bash first.  Leaves $work, a folder that goes at the end, and $python, the plain one.
+# asked.bash - shared by the scripts that query a running program (live.sh, mcp.sh); they
+# read bench.bash first.  Leaves $work, a folder that goes at the end, and $python, the plain
+# one.
 
 work=$(mktemp -d) || exit
 program=
@@ -16,8 +17,8 @@ stop()
 	program=
 }
 
-# start SERVER COMMAND... - profiled; sets `program`, and `port` to that of its SERVER as it is
-# said on stderr ("live figures", "MCP"); "" = it ended before.
+# start SERVER COMMAND... - profiled; sets `program`, and `port` to that of its SERVER from its
+# line on stderr ("live figures", "MCP"); "" = it ended before.
 start()
 {
 	local server=$1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# bench.bash - what the scripts of test/bench share; each changes to the source
+# bench.bash - shared by the scripts of test/bench; each changes to the source
 # tree's root and reads this file.
 #
 # A figure is a ratio of kinds that take turns in one run, and of each kind the
@@ -14,7 +14,7 @@ lib=$build/libhotpath.so
 mkdir -p "$out"
 declare -A least
 
-# What is set outside must not decide what is measured.
+# Outside settings must not influence the measurement.
 while IFS= read -r variable; do
 	unset "$variable"
 done < <(compgen -e HOTPATH_)
@@ -31,7 +31,7 @@ compile()
 	"${CC:-cc}" -O2 -g -I. "$@"
 }
 
-# Says so, and fails, where a tool is missing.
+# Reports a missing tool, and fails.
 have()
 {
 	command -v "$1" >/dev/null && return
@@ -39,7 +39,7 @@ have()
 	return 1
 }
 
-# wall COMMAND... - its seconds; what it prints goes nowhere.
+# wall COMMAND... - its seconds; its output is discarded.
 wall()
 {
 	local start=$EPOCHREALTIME

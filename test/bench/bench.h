@@ -2,9 +2,9 @@
 /*
  * bench.h - the frame of a benchmark: a program that prints the ns of one call.
  *
- * A benchmark defines bench_run, which makes as many instrumented calls as it
- * is told; test/bench/run compiles it with and without instrumentation, runs
- * it under different hooks and prints the figures and their ratios.  The first
+ * A benchmark defines bench_run, which makes the given number of instrumented
+ * calls; test/bench/run compiles it with and without instrumentation, runs it
+ * under different hooks and prints the figures and their ratios.  The first
  * tenth only warms up.
  */
 #ifndef HP_TEST_BENCH_BENCH_H

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# block.sh - what a block of include/hotpath.h costs beside an instrumented
-# function, and what it costs when there is no library: block.c measures them by
-# turns in one run; of ROUNDS runs the least counts.
+# block.sh - the cost of a block of include/hotpath.h beside an instrumented
+# function, and its cost without the library: block.c measures them by turns in
+# one run; of ROUNDS runs the least counts.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 rounds=${ROUNDS:-5}

@@ -9,7 +9,7 @@
 #   later   the same folder again
 #
 # Goals, ms: sh, perl, git, grep, sort 20; node 50; gcc 100; cc1plus 150; make 200.  PROGRAMS="perl
-# git" looks at these only.
+# git" measures these only.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 work=$(mktemp -d /tmp/hotpath-end.XXXXXX) || exit

@@ -4,14 +4,14 @@
 # everything.sh - what programs as they are installed pay for all that we record.
 #
 #   none      without the library
-#   nothing   with a library that stands in for the same functions and passes on at once: test/bench/nothing
+# nothing   with a library that interposes the same functions and passes on at once: test/bench/nothing
 #   off       with ours, told not to record
-#   default   with what it records unasked
+# default   with the sections recorded by default
 #   all       HOTPATH_REPORT=all
 #
-# sqlite3, cc1plus, python3: processor time of the program, user and system, least of ROUNDS (5). redis, nginx:
-# the least processor time of the server for the same requests, which is what bounds its throughput. All without printing
-# a report. PROGRAMS="sqlite3 nginx" looks at these only.
+# sqlite3, cc1plus, python3: processor time of the program, user and system, least of ROUNDS (5). redis,
+# nginx: the least processor time of the server for the same requests, which is what bounds its throughput.
+# All without printing a report. PROGRAMS="sqlite3 nginx" measures these only.
 # Budgets (all beside none): sqlite3 and cc1plus 1.20, redis and nginx 1.05, python3 1.40.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
@@ -47,7 +47,7 @@ cpu()
 	{ time quietly "$@"; } 2>&1 | awk '{ printf "%.3f", $1 + $2 }'
 }
 
-# used PID - the same of a process that runs, by its own clock ticks, and of its children that have ended.
+# used PID - the same of a running process, by its own clock ticks, and of its ended children.
 used()
 {
 	awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) / hz }' "/proc/$1/stat"

@@ -3,8 +3,8 @@
  * fairness.c THREADS MS HOLD - threads that take one mutex as often as they can:
  * HOLD rounds of work with it, twice as many without.  Prints acquisitions a
  * second, the least and the most share of a thread (1 = as many as the others),
- * and the longest wait in ms.  They look at the clock themselves, so that no one
- * has to get a processor to stop them.
+ * and the longest wait in ms.  They read the clock themselves, so that stopping
+ * them needs no processor.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growth.c - growth calls|pairs COUNT... - makes calls, or pairs of malloc and free, until
- * there were so many, says so, and waits for a line of input, while somebody looks at what
- * memory it takes.  The functions are a few levels deep and of several durations, so that
+ * growth.c - growth calls|pairs COUNT... - makes calls, or pairs of malloc and free, up to
+ * a given number, reports that, and waits for a line of input, while its memory is
+ * measured.  The functions are a few levels deep and of several durations, so that
  * histograms have groups to touch; blocks are of many sizes and ages, from eight paths.
  */
 #include <string.h>

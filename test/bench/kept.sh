@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# kept.sh - what it costs that each run is kept: time of the report stage with
-# and without saving, on one record of each program, and the file's size.
-# Budget: 0.3 s and 10 MB, for 64 threads that each call 1000 functions.
+# kept.sh - the cost of keeping each run: time of the report stage with and
+# without saving, on one record of each program, and the file's size. Budget:
+# 0.3 s and 10 MB, for 64 threads that each call 1000 functions.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 segment=$out/kept.segment

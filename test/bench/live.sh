@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# live.sh [PROGRAM...] - what being looked at costs: the server's share of a core, how long
-# answers take, and what the program itself pays.
+# live.sh [PROGRAM...] - what being looked at costs: the server's share of a core, the
+# duration of answers, and the cost for the program itself.
 #
 #   python3, sqlite3, cc1plus   the programs of memory.sh, for longer; every call path counts
 #   wide                        1 000 functions in 64 threads, then one thread that calls on
 #
 # For each: ms to the first answer; one route once a second, then each route once a second: the
-# server's share of a core, percent; the worst answer of these, ms; the server's own memory, MB. Of
-# wide also ms of each route's answer to who has not requested it lately, ms of CPU time that the
-# server took for it, and 200 requests a second.  EACH=1: the share of each route alone as well.
+# server's share of a core, percent; the worst answer of these, ms; the server's own memory, MB.
+# For wide also ms of each route's answer to a client without recent requests, ms of CPU time that
+# the server took for it, and 200 requests a second.  EACH=1: the share of each route alone as
+# well.
 #
 # Then the CPU time, user and system, of a fixed piece of work of each of the three programs alone
 # and with a client that asks each second for each route, in turns, least of ROUNDS=5; alone:

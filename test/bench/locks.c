@@ -122,7 +122,7 @@ static double slept(void)
 	return (double)usage.ru_nvcsw;
 }
 
-/* What is requested until now. */
+/* The present request. */
 static double amount(const char *what)
 {
 	if (strcmp(what, "elapsed") == 0)

@@ -3,8 +3,8 @@
 #
 # locks.sh - ns of lock and release that find the lock free, in a process of several threads: without us,
 # with us, and with us where no section of locks is requested; then of threads on one mutex, with 500 ns of
-# work around each acquisition: its CPU time, the time it takes (of which throughput is the inverse), and
-# how often a thread slept for it, per thousand. These are three things: a thread that notes more before it
+# work around each acquisition: its CPU time, its elapsed time (the inverse of the throughput), and how
+# often a thread slept for it, per thousand. These are three things: a thread that notes more before it
 # sleeps takes CPU time for it, and may find the lock free after all. If that is so here, the third row has
 # to say. `waits` has the sections of locks alone; with all of them the kernel notes each switch, too.
 # Budgets: 1.5 x a free pair; 1.05 x the elapsed time under contention, and a pipe.

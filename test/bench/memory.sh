@@ -12,7 +12,8 @@
 #   heaptrack  heaptrack's library, its data to /dev/null
 #
 # One run each in turns, least of ROUNDS=3; wall time, CPU time of the program itself, its
-# peak resident memory.  Without the report: that is told apart, with the segment's size.
+# peak resident memory.  Without the report: that is shown separately, with the segment's
+# size.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 rounds=${ROUNDS:-3}
@@ -54,7 +55,7 @@ print(len(json.loads(json.dumps(rows))))
 PY
 }
 
-# Sets `line`; false = there is no such program here.
+# Sets `line`; false = the program is missing here.
 command_of()
 {
 	case $1 in
@@ -114,7 +115,7 @@ round()
 	done
 }
 
-# The report stage, and what the segment takes.
+# The report stage, and the segment's size.
 stage()
 {
 	local start

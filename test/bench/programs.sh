@@ -12,9 +12,9 @@
 #   uftrace    uftrace record, data to memory
 #   gprof      compiled with -pg instead
 #
-# Wall time, without printing a report.  Then: what the report says that main
-# took, adaptive, beside the whole with empty hooks: what is left of our cost.
-# And how much of the segment such programs touch.  ROUNDS=3; WORK=1 is 0.1 to 0.3 s of the plain program.
+# Wall time, without printing a report.  Then: main's reported time, adaptive, beside the whole with empty
+# hooks: the remainder of our cost. And how much of the segment such programs touch.  ROUNDS=3; WORK=1 is
+# 0.1 to 0.3 s of the plain program.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 work=${WORK:-1}
@@ -62,7 +62,7 @@ select name, price from item order by price desc, name limit 5;
 SQL
 }
 
-# command PROGRAM KIND - sets `line`, what is run of this kind.
+# command PROGRAM KIND - sets `line`, the command for this kind.
 command_of()
 {
 	case $1 in
@@ -141,7 +141,7 @@ calls_in()
 	python3 test/behave/counts.py "$1" 2>/dev/null | awk '{ n += $NF } END { print n }'
 }
 
-# Says what was touched of the segment's 1 GB; the file is sparse.
+# Prints the touched part of the segment's 1 GB; the file is sparse.
 touched()
 {
 	local file=$memory/segment

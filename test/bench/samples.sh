@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# samples.sh [shares] [quality] [cost] [speed] [walks] [loss] [stage] - how good samples of
-# the CPU are and what they cost, beside perf on the same programs.  As root.
+# samples.sh [shares] [quality] [cost] [speed] [walks] [loss] [stage] - accuracy and cost
+# of CPU samples, beside perf on the same programs.  As root.
 #
 #   shares    self and inclusive shares of both samplers in the same run, 20 000 samples, ROUNDS=3 times; and how far
 #             two runs of perf alone are apart
 #   quality   of all stacks, those that reach the thread's first function
 #   cost      the target's wall time: alone, under perf record -g, under --call-graph dwarf, ours
-#   speed     CPU of the helper for each sample; perf script's for each of its own
+#   speed     CPU of the helper for each sample; perf script's for each of its samples
 #   walks     the same of recorded samples read again: no process, no kernel, so it can be had twice
 #   loss      two busy threads at 4 kHz
 #   stage     the report on SECONDS (60) of two cc1plus
@@ -258,7 +258,7 @@ helped()
 	worked=$(cpu "c['total_samples'] * 1000")
 }
 
-# What one more sample costs: the helper also starts, looks at threads, opens counters.
+# What one more sample costs: the helper also starts, scans threads, opens counters.
 speed()
 {
 	local start took count spent worked few few_spent

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks.c - what the sampler makes of records of the kernel, again and again.
+ * stacks.c - the sampler's handling of kernel records, repeated.
  *
  *   stacks record FILE HZ COMMAND...   runs the command and keeps its records, stacks of 32 KiB with them
  *   stacks replay FILE [ROUNDS]        ns a sample, least of the rounds; and a hash of all stacks found
@@ -25,8 +25,7 @@
 #include "sampler/sample/sample.h"
 
 #define RING_SIZE ((size_t)8 << 20)
-#define STACK_SIZE \
-	32768	/* what the sampler comes to with a compiler: of 16 KiB 2.4 % are too short */
+#define STACK_SIZE 32768 /* the sampler's total with a compiler: of 16 KiB 2.4 % are too short */
 #define SAMPLE_TYPE \
 	(HP_PERF_COMMON | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | \
 	 PERF_SAMPLE_STACK_USER)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# start.sh - what is there before the first call and when there are none:
+# start.sh - the cost before the first call and without any:
 #
 #   `hotpath-run true` against `true`, the report and the kept run included;
 #   a shell script of 1000 /bin/true as one session, with and without;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * threads.c - threads THREADS AT_ONCE CALLS: THREADS threads, never more than
- * AT_ONCE of them at a time, each of which makes CALLS calls of turn().  Prints
+ * AT_ONCE of them at a time, each making CALLS calls of turn().  Prints
  * processor time per call, and wall time times busy processors per call, in ns.
  */
 #include <pthread.h>

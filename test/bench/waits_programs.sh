@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# waits_programs.sh [PROGRAM...] - what programs of several threads or processes pay for what is told of
-# locks, channels and waits, and what that is.
+# waits_programs.sh [PROGRAM...] - the cost of recording locks, channels and waits for programs of
+# several threads or processes, and the results.
 #
 #   none      without the library
 #   waits     the sections of locks and channels, and no others
-#   default   with what it records unasked
+# default   with the sections recorded by default
 #
 # sqlite (four connections in one process), glib (GThreadPool, GAsyncQueue), python (threads, a queue, a lock):
 # processor time; redis (io-threads), nginx (one worker), postgres (pgbench, read only): µs a request, by the

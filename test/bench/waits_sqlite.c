@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * waits_sqlite.c THREADS ROUNDS - threads that each have a database in memory of
- * their own, in one process: what they share is the library's allocator and
- * its page cache.  Prints the processor time in seconds.
+ * their own, in one process: they share the library's allocator and its page
+ * cache.  Prints the processor time in seconds.
  */
 #include <pthread.h>
 #include <sqlite3.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * alloc.c - a list, a tree of text and a growing buffer: three ways to use the
- * heap, each in functions of its own.
+ * heap, each in separate functions.
  */
 #include <stdint.h>
 #include <stdio.h>

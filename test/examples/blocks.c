@@ -6,7 +6,7 @@
  *	cc -O2 -DHOTPATH -I include $(hotpath flags cc) blocks.c -o blocks
  *	hotpath-run ./blocks
  *
- * The interesting parts are no functions: the stages of one long function, and
+ * The interesting parts aren't functions: the stages of one long function, and
  * the turns of a loop with jumps across it.  Each is its own row below the
  * function that it is in; the helper that the compiler need not instrument is
  * left out, and a function with a technical name has a better one.

@@ -58,7 +58,7 @@ struct account {
 		HOTPATH_GUARD(checking, "checking");
 		for (char c : name)
 			amount ^= c;
-		checking.end(); // what follows is no part of it
+		checking.end(); // the rest isn't part of it
 		sum += amount;
 		HOTPATH_RESULT(name.c_str());
 	}

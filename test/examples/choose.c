@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * choose.c - seven functions that are slow for seven reasons, and one that is only
- * called often: what timing, samples, waits and allocations each say of them
+ * called often: views of timing, samples, waits and allocations on each of them
  * (doc/internals/views.md).
  */
 #include <fcntl.h>

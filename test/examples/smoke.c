@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * smoke.c - two functions of known shares of the time, three to one: `make smoke`
- * looks whether the tables say so.  Prints their shares by each clock, percent:
- * where a processor is often taken away, those of wall time are others.
+ * checks the tables for that.  Prints their shares by each clock, percent: where
+ * a processor is often taken away, those of wall time are others.
  */
 #include <stdio.h>
 #include <time.h>

@@ -2,10 +2,10 @@
 /*
  * fault.c - lets calls of ours fail, in builds for tests.
  *
- * fault.S asks here before each call that wrap.list names.  The file $HP_FAULT/PART, shared with the test
- * (sites.py), says which of them fail, and learns which were made: a slot for each byte of the part's
- * code that a call may return to.  Nothing but system calls of its own is made here, and these once for
- * each image of a process: the call that is asked about may be the first of all.
+ * fault.S asks here before each call that wrap.list names.  The file $HP_FAULT/PART, shared with
+ * the test (sites.py), says which of them fail, and learns which were made: a slot for each byte of
+ * the part's code that a call may return to.  Only direct system calls are made here, and these
+ * once for each image of a process: the call that is asked about may be the first of all.
  */
 #include <errno.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ struct plan {
 
 struct verdict {
 	long fails; /* 0 = the real one is called */
-	long result; /* what it returns instead; or its second argument instead, 0 = as it was */
+	long result; /* its replacement result; or its second argument instead, 0 = as it was */
 };
 
 enum kind { HP_int, HP_null, HP_err };

@@ -16,7 +16,7 @@ struct change {
 	uint8_t kind;	/* enum change_kind */
 	uint8_t width;	/* 1, 2, 4 or 8 bytes: its two low bits */
 	uint16_t low;	/* of the value, for kinds that need less than all */
-	uint32_t place;	/* in units of the width, modulo what is used */
+	uint32_t place;	/* in units of the width, modulo the used part */
 	uint64_t value;
 };
 
@@ -26,7 +26,7 @@ enum change_kind {
 	CHANGE_ADD,
 	CHANGE_OFFSET,	/* the offset of some line, in bytes */
 	CHANGE_LINE,	/* the same in lines */
-	CHANGE_COPY,	/* what stands elsewhere */
+	CHANGE_COPY,	/* the text elsewhere */
 	CHANGE_SWAP,	/* the line with another one */
 	CHANGE_WORD,	/* a word that holds something gets this value */
 	CHANGE_KINDS

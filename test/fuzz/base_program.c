@@ -69,7 +69,7 @@ static void *receiver(void *unused)
 	return unused;
 }
 
-/* For ever, both: each has what the other wants. */
+/* Forever, both: each has the other's lock. */
 static void *embrace(void *mine)
 {
 	pthread_mutex_t *other = mine == &first ? &second : &first;

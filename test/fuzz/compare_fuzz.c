@@ -11,7 +11,7 @@
 #include "report/compare/lines.h"
 #include "test/fuzz/fuzz.h"
 
-/* What is said of a row must not contradict its own figures. */
+/* A row's verdict must not contradict its own figures. */
 static void look_at(const struct hp_compare *compare)
 {
 	for (size_t i = 0; i < compare->row_count; i++) {

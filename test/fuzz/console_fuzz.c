@@ -94,7 +94,7 @@ void hp_cursor(int y, int x)
 	(void)y, (void)x;
 }
 
-/* --- who asks --- */
+/* --- the client --- */
 
 static char wished[HP_FEED_WISHES][HP_FEED_PATH];
 static size_t wished_count;

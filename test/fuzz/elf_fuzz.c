@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_fuzz.c - a file that says it is a program: what `hotpath run` and `hotpath
- * doctor` look at, what the helper reads of it when a sample is in its code, and what
- * the report takes from it (by elfutils).  The last two bytes are the first of the
- * address that is requested.
+ * elf_fuzz.c - a file that says it is a program: files that `hotpath run` and
+ * `hotpath doctor` examine, the helper's reads when a sample is in their code, and
+ * the report's (by elfutils).  The last two bytes are the first of the address that
+ * is requested.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!*path)
 		snprintf(path, sizeof(path), "/tmp/hotpath-fuzz-elf-%d", (int)getpid());
-	unlink(path);	/* a fresh file: what has it open keeps the old one */
+	unlink(path);	/* a fresh file: readers that have it open keep the old one */
 	out = fopen(path, "we");
 	if (size < 2 || !out || fwrite(data, 1, size, out) != size || fclose(out) != 0 ||
 	    chmod(path, 0700) < 0 || stat(path, &status) < 0)

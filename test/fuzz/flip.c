@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flip.c - a reader is given a run of which one byte is another one, each byte in turn.
+ * flip.c - a reader gets a run with one byte changed, each byte in turn.
  *
  *     flip segment|kept|packed [STEP [FROM]]
  *
  * Bytes of the run's segment, as it lies in memory; of the kept file, unpacked, since zlib's
- * checksum hides what is after it; and of the kept file as it lies on disk.  FUZZ_BASE names the
+ * checksum hides the data after it; and of the kept file as it lies on disk.  FUZZ_BASE names the
  * run.  Each byte gets four values: its lowest bit changed, its highest, all of them, and 0.  STEP
  * takes every STEPth byte only, from the FROMth on, else from any (its process number decides).
  *
- * A reader that is no function of anything else cannot tell a byte that it does not read from another
- * value.  So the bytes of the segment that the unchanged run's report reads are found first, by
- * taking the memory's rights away and stepping over each access (x86-64), and only they are changed;
- * of the others a sample, which must give the same report.
+ * A reader whose result depends only on its input cannot distinguish values of a byte that it does
+ * not read.  So the bytes of the segment that the unchanged run's report reads are found first, by
+ * taking the memory's rights away and stepping over each access (x86-64), and only they are
+ * changed; of the others a sample, which must give the same report.
  *
  * Runs are made by a child, which continues after the byte that ended it: by ASan, a signal or 20
  * s of processor time.  It reads from memory that cannot be written, and says where it was.
@@ -37,7 +37,7 @@
 #define SECONDS_MAX 20	/* of processor time for one run; each takes some milliseconds */
 #define WIDEST 64	/* bytes that one instruction of the C library reads at once */
 #define WIDE 16	/* of ours */
-#define SAMPLE 257	/* one in so many of what is not read is changed all the same */
+#define SAMPLE 257	/* one in so many of the unread bytes is changed all the same */
 #define INPUT_MAX (64 << 20)
 
 enum value { VALUE_LOW, VALUE_HIGH, VALUE_ALL, VALUE_ZERO, VALUES };
@@ -56,7 +56,7 @@ struct run {
 	size_t place_count;
 	size_t read_count;	/* the first of them: read by the report */
 	uint64_t expected;	/* of the unchanged run */
-	uint64_t (*look)(const struct run *run, bool with_exports);	/* a hash of what it shows */
+	uint64_t (*look)(const struct run *run, bool with_exports);	/* a hash of its output */
 	struct progress *progress;
 };
 
@@ -173,7 +173,7 @@ static void places_find(struct run *run)
 
 /* --- readers --- */
 
-/* Of a file as long as what is used; its header may say something else. */
+/* As long as the used part of a file; its header may say something else. */
 static uint64_t look_segment(const struct run *run, bool with_exports)
 {
 	struct hp_header *header = (struct hp_header *)run->bytes;
@@ -215,7 +215,7 @@ static void try(const struct run *run, size_t number)
 	run->bytes[place] = other;
 	mprotect(run->bytes, run->size, PROT_READ);
 	setitimer(ITIMER_PROF, &limit, NULL);
-	/* The views that are sampled from what the tables have, too, for one of the values. */
+	/* The views made from the same data as the tables, too, for one of the values. */
 	uint64_t sum = run->look(run, value == VALUE_ALL);
 	mprotect(run->bytes, run->size, PROT_READ | PROT_WRITE);
 	run->bytes[place] = byte;

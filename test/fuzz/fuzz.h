@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz.h - what the targets share.
+ * fuzz.h - shared by the targets.
  */
 #ifndef HP_TEST_FUZZ_FUZZ_H
 #define HP_TEST_FUZZ_FUZZ_H

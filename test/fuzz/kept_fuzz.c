@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept_fuzz.c - what is read as a kept run, or as a segment, packed or not: a file's
- * bytes.  zlib's checksum hides what is after it, so inputs come unpacked.
+ * kept_fuzz.c - input read as a kept run, or as a segment, packed or not: a file's
+ * bytes.  zlib's checksum hides the data after it, so inputs come unpacked.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
  *
  * A child writes random changes into the run of FUZZ_BASE, in memory that both share, and puts the
  * run back now and then.  Meanwhile this process makes all views of it, alone and as the live
- * server does, which continues from the look before.  It runs under ASan and UBSan.  No look may
- * take 20 s of processor time, or hold more than four times what is there and 64 MB.
+ * server does, which continues from the look before.  It runs under ASan and UBSan.  No refresh
+ * may take 20 s of processor time, or hold more than four times the input and 64 MB.
  */
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * route_fuzz.c - what is asked over HTTP: a path, perhaps with a query, answered
- * from a real run.
+ * route_fuzz.c - requests over HTTP: a path, perhaps with a query, answered from
+ * a real run.
  */
 #include <stdlib.h>
 

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	at = hp_segment_take(&segment, sizeof(*record), HP_LINE);
 	record = hp_segment_at(&segment, at, sizeof(*record));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	/* Who gets no samples is told why, in a line. */
+	/* Missing samples are explained in a line. */
 	if (!hp_samply_read(&segment, record, path, error) && (!*error || strchr(error, '\n')))
 		abort();
 	hp_segment_release(&segment);

@@ -2,7 +2,7 @@
 /*
  * tick_fuzz.c - rings that threads of a profiled program write and the helper reads:
  * samples of CPU timers and notes of waits, as a program leaves them that writes where
- * it should not.  The input is what stands in the rings: head, tail, then words.
+ * it should not.  The input is the rings' contents: head, tail, then words.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # golden.bats - recorded segments are reported as they were when someone looked;
-# scripts/refresh-golden.sh rewrites what is expected.
+# scripts/refresh-golden.sh rewrites the expected output.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 HP_BUILD=${HP_BUILD:-$ROOT/build}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # surface.bats - every name that the product publishes is as it was when someone looked: keys, titles, routes,
-# tools, schemas, metrics, tabs, help.  Clients, scripts and readers hold on to them.  The run that they are told of
-# is the recorded one of test/golden/surface; scripts/refresh-golden.sh rewrites what is expected.
+# tools, schemas, metrics, tabs, help.  Clients, scripts and readers hold on to them.  Their subject is the
+# recorded run of test/golden/surface; scripts/refresh-golden.sh rewrites the expected output.
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 HP_BUILD=${HP_BUILD:-$ROOT/build}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# views.sh - the reports that are kept for each case, how each is made, and the
-# lists of what is published; shared by golden.bats, surface.bats and
+# views.sh - the reports kept for each case, their commands, and the lists of
+# published names. shared by golden.bats, surface.bats and
 # scripts/refresh-golden.sh.
 
 golden_place=/tmp/hotpath-golden	# one for all users: the paths are in the segments
@@ -23,7 +23,7 @@ unpack()
 		mv "$golden_place/$name.new.$$" "$golden_place/$name"
 }
 
-# view VIEW CASE - on stdout.  Neither the version is what is tested, nor that libraries are of another release here.
+# view VIEW CASE - on stdout.  Neither the version is tested, nor that libraries are of another release here.
 view()
 {
 	name=$(basename "$2")

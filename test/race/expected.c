@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * expected.c - what ThreadSanitizer takes for a race and is none, or is meant: each with the
- * reason why what is read is right all the same.  Anything else that it finds fails a test.
+ * expected.c - reports of ThreadSanitizer that aren't races, or are intended: each with the
+ * reason why the value read is right all the same.  Anything else that it finds fails a
+ * test.
  */
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
 	return
-		/* A moment and its number: by fences, which ThreadSanitizer does not know.  What
-		 * is read is looked at by the test itself. */
+		/* A moment and its number: by fences, which ThreadSanitizer does not know.  The
+		 * test itself checks the value read. */
 		"race:hp_clock_note\n"
 		"race:moment_read\n"
 		/* The owner's counters: one writer, an aligned word, plain so that it is one
 		 * instruction; readers want a recent value, and the sum is exact when all are
-		 * done, which the test looks at. */
+		 * done, which the test checks. */
 		"race:hp_side_add\n"
 		"race:hp_side_units\n"
 		"race:hp_side_others\n"

@@ -16,7 +16,7 @@
 struct user {
 	struct hp_free_node ended;
 	_Atomic uint32_t state;
-	uint64_t turns;	/* of whoever has it: no two at once */
+	uint64_t turns;	/* of its holder: no two at once */
 };
 
 static struct hp_free_list list;

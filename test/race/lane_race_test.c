@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lane_race_test.c - several threads send into a pipe and several receive from it: what the lane
- * says in the end is what went through, each message that was timed was taken once, and no
- * sender makes the others' turns to time one go away.
+ * lane_race_test.c - several threads send into a pipe and several receive from it: the lane's
+ * final counts match the messages, each timed message was taken once, and no sender makes the
+ * others' turns to be timed go away.
  *
- * And what the log keeps of messages is read whole or not at all, while senders go round in it.
+ * And the log's messages are read whole or not at all, while senders go round in it.
  *
- * preload/channel/channel.c and queue.c themselves, read by report/read/logged.c, with what they
- * need of the rest of the library made here.
+ * preload/channel/channel.c and queue.c themselves, read by report/read/logged.c, with stubs for
+ * the rest of the library.
  */
 #define key channel_key
 #include "preload/channel/channel.c"
@@ -175,7 +175,7 @@ TEST(race, what_went_through_a_lane_is_counted_by_all_its_threads)
 
 static _Atomic uint32_t is_enough, torn;
 
-/* The size tells what the message says. */
+/* The size identifies the message's contents. */
 static void *talker(void *arg)
 {
 	struct hp_lane *lane = arg;

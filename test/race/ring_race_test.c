@@ -4,8 +4,8 @@
  * meanwhile, and rings go from thread to thread: each note that is read is whole, and of
  * the thread that it says it is of.
  *
- * The writer is preload/wait/offcpu_note.c itself, with what it needs of the rest of the library made
- * here; the reader is sampler/sample/offcpu_note.c, whose notes are looked at instead of being placed.
+ * The writer is preload/wait/offcpu_note.c itself, with stubs for the rest of the library; the
+ * reader is sampler/sample/offcpu_note.c, whose notes are looked at instead of being placed.
  */
 #include "preload/guest/ticks.c"
 #include "preload/wait/offcpu_note.c"
@@ -30,7 +30,7 @@ static _Atomic uint64_t written, read_count, wrong;
 static _Atomic uint32_t next_tid = 100, left = WRITERS;
 static __thread uint32_t own_tid;
 
-/* --- what the rest of the library would be --- */
+/* --- stubs for the rest of the library --- */
 
 struct hp_segment hp_segment;
 struct hp_self *hp_self = &self;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * segment_race_test.c - room in the segment, taken by many threads while another one gives
- * back what is left of it, is no one else's; and a moment that is written each time again
- * is read whole.
+ * the rest back, has a single owner; and a moment that is written each time again is read
+ * whole.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 static struct hp_segment segment;
 static _Atomic uint32_t left = TAKERS, refused, overlaps;
 
-/* Each word of what was taken is the taker's, from the first look to the last. */
+/* Each word of the taken room is the taker's, from the first check to the last. */
 static void *taker(void *number)
 {
 	uint64_t mine = (uint64_t)(uintptr_t)number;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seq_race_test.c - a thread goes round writing calls, their results and what they
- * allocated, and never stops, while others read: none of them ever takes a record that
- * is of two calls, or a text that was torn, and all of them get on.
+ * seq_race_test.c - a thread goes round writing calls, their results and their
+ * allocations, and never stops, while others read: none of them ever takes a record
+ * that is of two calls, or a text that was torn, and all of them get on.
  *
  * The writers are those of preload/call/logged.h, the readers those of
  * report/read/logged.c.
@@ -74,7 +74,7 @@ static void *writer(void *unused)
 	for (uint32_t n = 1; atomic_load(&left); n++) {
 		write_one(n);
 		atomic_store(&newest, n);
-		/* Where there is one processor a reader is to have it, too. */
+		/* On one processor a reader must get it, too. */
 		if (n % 1024 == 0)
 			sched_yield();
 	}

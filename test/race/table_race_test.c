@@ -4,7 +4,7 @@
  * at the same addresses: a lock that stays has one record, whoever asked first, and no
  * more records are made than there are locks.
  *
- * preload/lock/table.c itself, with what it needs of the rest of the library made here.
+ * preload/lock/table.c itself, with stubs for the rest of the library.
  */
 #include "preload/lock/table.c"
 

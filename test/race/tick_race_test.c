@@ -2,10 +2,10 @@
 /*
  * tick_race_test.c - threads put samples of their timers into rings, the sampler reads them
  * meanwhile, and rings and what leads to them go from thread to thread: each sample that is
- * read is whole and of the thread that it says it is of, and what had no room is counted.
+ * read is whole and of the thread that it names, and samples without room are counted.
  *
- * The writer is preload/wait/cpu_timer.c itself, called as its handler calls it, with what it needs of
- * the rest of the library made here; the reader is sampler/session/cpu_timer.c, whose samples are looked at
+ * The writer is preload/wait/cpu_timer.c itself, called as its handler calls it, with stubs for the
+ * rest of the library; the reader is sampler/session/cpu_timer.c, whose samples are looked at
  * instead of being added up.
  */
 #include "util/hash.h"
@@ -32,7 +32,7 @@ static struct hp_space space;
 static _Atomic uint64_t written, read_count, wrong;
 static _Atomic uint32_t next_tid = 100, left = WRITERS;
 
-/* --- what the rest of the library would be --- */
+/* --- stubs for the rest of the library --- */
 
 struct hp_segment hp_segment;
 struct hp_self *hp_self = &self;

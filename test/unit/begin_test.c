@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * begin_test.c - what the helper is told of the session's begin comes back as it went.
+ * begin_test.c - the helper's information on the session's begin survives the
+ * transfer.
  */
 #include <string.h>
 

@@ -187,7 +187,7 @@ TEST(console, a_tree_of_any_shape_is_told)
 			CHECK(table.count == 1);
 			strcpy(table.filter, "c");
 			hp_table_renew(&table);
-			CHECK(table.count == 3);	/* with what it hangs below */
+			CHECK(table.count == 3);	/* with its children below */
 			table.filter[0] = 0;
 		}
 		CHECK(table.count <= 9);

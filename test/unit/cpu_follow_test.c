@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_follow_test.c - a look that reads only the stacks that changed says what one that reads all does.
+ * cpu_follow_test.c - a refresh that reads only changed stacks gives the same as one that reads
+ * all.
  */
 /* The name is the test runner's, too. */
 #define hp_place hp_code_place
@@ -20,7 +21,7 @@ struct subject {
 	struct hp_sample_tree tree;
 	uint64_t offset;	/* of hp_sampling */
 	struct hp_map objects;
-	struct hp_model_sampling sampling;	/* that looks again and again */
+	struct hp_model_sampling sampling;	/* that refreshes again and again */
 };
 
 static unsigned chance;
@@ -52,7 +53,7 @@ static void subject_release(struct subject *s)
 	hp_segment_release(&s->segment);
 }
 
-/* One sample of a random stack, or what the report says of one that waits. */
+/* One sample of a random stack, or the report's figure for one that waits. */
 static void count(struct subject *s, uint32_t ways, uint32_t object)
 {
 	struct hp_code_place places[DEPTH];
@@ -82,7 +83,7 @@ static void look(struct subject *s, struct hp_model_sampling *sampling, uint64_t
 	CHECK(!reader.is_damaged);
 }
 
-/* Looks, and has all read by another; returns how many nodes were read whole. */
+/* Refreshes, and has all read by another; returns how many nodes were read whole. */
 static uint64_t compare(struct subject *s)
 {
 	struct hp_model_sampling all = { .stacks = NULL };

@@ -183,7 +183,7 @@ static inline struct hp_gist *fake_gist(struct fake *fake, const struct hp_funct
 	return (struct hp_gist *)(fake->base + (uint64_t)function->gist * 16);
 }
 
-/* Makes `function` a block, or one that is called so. */
+/* Makes `function` a block, or one with that name. */
 static inline struct hp_label *fake_label(struct fake *fake, struct hp_function *function,
 					  enum hp_label_kind kind, const char *text)
 {

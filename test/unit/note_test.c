@@ -41,7 +41,7 @@ static const struct note notes[] = {
 	NOTE(2, "hotpath", "sort=calls"),
 };
 
-/* The same without what is not used of `text`. */
+/* The same without the unused part of `text`. */
 static size_t pack(char *to)
 {
 	size_t used = 0;

@@ -5,7 +5,7 @@
  *
  * The programs of test/behave meet such a moment once in a hundred thousand
  * times, since there are system calls around it.  So this is the file itself,
- * with what it needs from the rest of the library made here.
+ * with stubs for the rest of the library.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -16,9 +16,9 @@
 #include "test/unit/fake_segment.h"
 
 #define ROUNDS 200000
-#define DEEP 3	/* what is left in the queue each time */
+#define DEEP 3	/* the rest of the queue each time */
 
-/* --- what the rest of the library would be --- */
+/* --- stubs for the rest of the library --- */
 
 static struct hp_lockset lockset;
 static __thread struct hp_lockset *own;	/* of a thread that must be its own process */
@@ -139,7 +139,7 @@ TEST(lane, is_freed_by_one_of_two_that_close_it_at_once)
 		hp_lane_drop(lane, true);
 		again = made();
 		CHECK(again != NULL);
-		/* What was in it before is gone, once. */
+		/* Its earlier contents are gone, once. */
 		CHECK_EQ(hp_lane_depth(again), 0);
 		again->sends.units += DEEP;
 		meet(&done, i);
@@ -245,7 +245,7 @@ TEST(lane, of_a_pipe_that_two_processes_meet_at_once_is_one)
 	lane = met(sets[0], 42);
 	CHECK(lane != NULL && lane == theirs);
 	CHECK_EQ(atomic_load(&lane->state), HP_LANE_TAKEN);
-	/* What was made in vain is free, and counts for nothing. */
+	/* A lane made in vain is free, and counts for nothing. */
 	channel = at(sets[0]->channels);
 	CHECK_EQ(channel->instances, 0);
 	CHECK_EQ(((const struct hp_lane *)at(channel->lanes))->state, HP_LANE_FREE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_alloc_test.c - what is read of heaps and charges, known figures in a fake segment. */
+/* report_alloc_test.c - heaps and charges as read, known figures in a fake segment. */
 #include "test/test.h"
 
 #include <stdio.h>

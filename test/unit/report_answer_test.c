@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_answer_test.c - what debug information said of a function is said again, as long
- * as the debug file is the same.
+ * report_answer_test.c - answers from debug information are reused, as long as the debug
+ * file is the same.
  */
 #include "test/test.h"
 
@@ -93,7 +93,7 @@ TEST(answer, it_is_the_same_from_the_file)
 	CHECK_STR(list[1].name, "outer");
 	CHECK(!list[1].file);
 	CHECK_EQ(list[1].is_inlined, 0);
-	/* More is added to what was read. */
+	/* More is added after the first read. */
 	hp_answers_add(answers, 0x2000, 0x2001, list, 2);
 	hp_answers_settle(answers);
 	hp_answers_close(answers);

@@ -49,7 +49,7 @@ TEST(bound, memory_is_named_only_where_counters_say_so)
 	CHECK_EQ(hp_bound_word(&row), HP_BOUND_MEMORY);
 	row.memory_ns = 49 * MS;
 	CHECK_EQ(hp_bound_word(&row), HP_BOUND_CPU);
-	row.counted_ns = row.memory_ns = 49 * MS;	/* of less than half of it nothing is said */
+	row.counted_ns = row.memory_ns = 49 * MS;	/* below half of it, no verdict */
 	CHECK_EQ(hp_bound_word(&row), HP_BOUND_CPU);
 	row.counted_ns = row.memory_ns = 100 * MS;
 	row.allocator_ns = 34 * MS;

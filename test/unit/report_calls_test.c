@@ -144,7 +144,7 @@ TEST(calls, what_takes_less_is_left_out)
 	    "-3 3 180 150\n");
 }
 
-/* The heaviest rows, and never one without what it hangs on. */
+/* The heaviest rows, and never one without its parent. */
 TEST(calls, fewer_rows)
 {
 	ask(HP_CALLS_CALLEES, "fake+0xa", 0, 3,

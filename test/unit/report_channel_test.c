@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_channel_test.c - what a segment says of channels: sums, queues, what was not seen; and no
- * byte of it may crash or hang the report.
+ * report_channel_test.c - reading channels of a segment: sums, queues, unseen parts; and no byte
+ * of it may crash or hang the report.
  */
 #include "test/test.h"
 
@@ -66,7 +66,7 @@ static void texts(struct fake *fake, struct hp_lane *lane)
 	memcpy(text + 1, "hello", 5);
 }
 
-/* One place made two pipes; another one a pipe of which only one end is seen. */
+/* One place made two pipes; another one a pipe with only one visible end. */
 static void build(struct fake *fake)
 {
 	struct hp_object *object;

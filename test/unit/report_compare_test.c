@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_compare_test.c - the rank-sum test against known chances, and the rule that
- * decides which differences between runs are told.
+ * decides which differences between runs are reported.
  */
 #include "test/test.h"
 
@@ -15,7 +15,7 @@
 #include "report/compare/policy.h"
 #include "report/compare/rank.h"
 
-/* Values with `inversions` pairs of which a's is the larger one: a = 1..n shifted into b. */
+/* Values with `inversions` pairs in which a's is the larger one: a = 1..n shifted into b. */
 static double chance_of(size_t count, size_t inversions)
 {
 	double a[32], b[32];
@@ -95,7 +95,7 @@ TEST(rank, medians)
 
 #define RUNS_MAX 20
 
-/* One run of a made-up program: what it says of `work`. */
+/* One run of a made-up program: its figure for `work`. */
 struct made {
 	double calls, blocks, self_ns, sampled_ns, cpu_ns, ready, threads, started;
 };

@@ -100,7 +100,7 @@ TEST(edge, a_tail_of_more_than_2_to_the_32)
 	s.f->most = 1000;
 	f = scene_read(&s);
 	CHECK_EQ(f->calls, sampled * 32);
-	/* As many tails are no stalls: they are scaled as all others. */
+	/* As many tails aren't stalls: they are scaled as all others. */
 	CHECK_NEAR(f->total_ns, ((double)body * 10 + (double)tail * 1000) * 32 * FAKE_NS_PER_TICK,
 		   1e6);
 	hp_model_release(&s.model);
@@ -140,7 +140,7 @@ TEST(edge, rare_draws_of_more_than_2_to_the_32)
 	scene_read(&s);
 	hp_locks_init(&locks, &s.model);
 	CHECK_EQ(locks.count, 1);
-	/* Each was one draw, and the 100 others. */
+	/* Each was one sample, and stands for the 100 others. */
 	CHECK_EQ(locks.rows[0].sums[HP_SIDE_ONLY].sampled, rare + 100);
 	CHECK_NEAR(locks.rows[0].sums[HP_SIDE_ONLY].hold_ticks, (double)use->count * 20, 1e6);
 	hp_locks_release(&locks);
@@ -183,7 +183,7 @@ TEST(edge, calls_are_told_as_they_are)
 	calls_are(TWO_32 - 1, TWO_32 - 1);
 	calls_are(TWO_32 + 1, TWO_32 + 1);
 	calls_are(TWO_53 - 1, TWO_53 - 1);
-	/* Cells are doubles: what is beyond 2^53 is within one part in 10^15. */
+	/* Cells are doubles: values beyond 2^53 are within one part in 10^15. */
 	calls_are(TWO_63 + 2048, TWO_63 + 2048);
 	calls_are(UINT64_MAX, UINT64_MAX);
 }
@@ -249,7 +249,7 @@ TEST(edge, histograms_beyond_2_to_the_53)
 	hp_model_release(&s.model);
 }
 
-/* All times that a report tells of a run of a second are between 0 and an hour. */
+/* All times in a report on a run of a second are between 0 and an hour. */
 static void times_are_possible(const struct fake *fake)
 {
 	static const char *const keys[] = { "wall_ns\":",  "life_ns\":",    "cpu_ns\":",

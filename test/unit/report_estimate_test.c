@@ -2,8 +2,8 @@
 /*
  * report_estimate_test.c - the printed interval holds the truth as often as it says.
  *
- * Hundreds of functions of known durations (steady, spread, heavy-tailed, with
- * rare stalls) are sampled as the hooks do it; what was not sampled is known here only.
+ * Hundreds of functions of known durations (steady, spread, heavy-tailed, with rare
+ * stalls) are sampled as the hooks do it; the unsampled part is known here only.
  */
 #include "test/test.h"
 
@@ -79,8 +79,8 @@ static void one_call(struct fake *fake, struct hp_function *f, struct hp_row *ro
 }
 
 /*
- * Below one root function that was timed all through: its own time is what the
- * charged means leave over, so it says how much can have been missed.
+ * Below one root function that was timed all through: its own time is the
+ * remainder of the charged means, so it shows how much can have been missed.
  */
 static void check_kind(int kind, double least_share)
 {

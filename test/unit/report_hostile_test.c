@@ -34,7 +34,7 @@ static void build_alloc(struct fake *fake, struct hp_process *process, struct hp
 	heap->pending = fake_at(fake, site);
 	heap->pending_bytes = 64;
 	process->heap_peak = 300;
-	/* Two lists lead to one site, and its spread is what lies there. */
+	/* Two lists lead to one site, and its spread is the object there. */
 	maps = fake_take(fake, sizeof(*maps));
 	maps->live = 64;
 	heap->maps = fake_at(fake, maps);

@@ -164,7 +164,7 @@ static void build_many(struct fake *fake)
 	}
 }
 
-/* Table and JSON of what was read, joined; NULL with a fault. */
+/* Table and JSON of the result, joined; NULL with a fault. */
 static char *report_of(int fd, enum hp_segment_fault *fault)
 {
 	static char *const environment[] = { NULL };
@@ -360,7 +360,10 @@ TEST(kept, truncation_is_told_at_any_length)
 	close(fd);
 }
 
-/* A change is told, or it is none: ten bytes of gzip's header say nothing of the content. */
+/*
+ * A change is reported, or has no effect: ten bytes of gzip's header reveal nothing of
+ * the content.
+ */
 TEST(kept, each_packed_bit_changed)
 {
 	struct fake fake;
@@ -419,7 +422,7 @@ TEST(kept, each_byte_of_the_stream_with_its_low_bit_changed)
 	change_each_plain(0x01);
 }
 
-/* What a text may hold is no number, or too large a one; lines and fields are missing. */
+/* A permitted text may be no valid number, or too large a one; lines and fields are missing. */
 TEST(kept, texts_of_noise)
 {
 	static const char pool[] = "ofpklsKLS\t\t\t\t\t\n\n\n-m.,0123456789abcdef\\x/";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_lock_test.c - what a segment says of locks: sums, percentiles, who waits for whom; and no
- * byte of it may crash or hang the report.
+ * report_lock_test.c - reading locks of a segment: sums, percentiles, waiters and holders; and
+ * no byte of it may crash or hang the report.
  */
 #include "test/test.h"
 

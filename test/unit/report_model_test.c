@@ -167,7 +167,7 @@ TEST(model, recursion_counts_time_once)
 	hp_model_release(&s.model);
 }
 
-/* 960 calls timed at 100, then 32 000 of which 1 000 were sampled, at 90 and 110. */
+/* 960 calls timed at 100, then 32 000, 1 000 of them sampled, at 90 and 110. */
 TEST(model, strata_are_estimated_apart)
 {
 	struct simple s;
@@ -222,7 +222,7 @@ TEST(model, one_seen_stall_is_not_multiplied)
 	hp_model_release(&s.model);
 }
 
-/* A timed caller's time is what was measured, whatever its callee is estimated at. */
+/* A timed caller's time is the measured one, whatever its callee's estimate. */
 TEST(model, a_measured_caller_is_not_uncertain)
 {
 	struct simple s;
@@ -240,7 +240,7 @@ TEST(model, a_measured_caller_is_not_uncertain)
 	simple_read(&s);
 	const struct hp_model_function *caller = function_at(&s.model, 0x1000);
 
-	/* By nothing but the grain of the clock, of which the fake one has 10 ns. */
+	/* Only by the grain of the clock, 10 ns for the fake one. */
 	CHECK_NEAR(caller->total_high_ns - caller->total_low_ns, 20, 1e-9);
 	CHECK(caller->self_error_ns > 0);
 	CHECK(function_at(&s.model, 0x2000)->total_high_ns > 6400000);
@@ -442,7 +442,7 @@ TEST(model, estimates_fit_into_what_was_measured)
 	simple_read(&s);
 	const struct hp_model_function *callee = function_at(&s.model, 0x2000);
 
-	/* 320 calls of 50 ticks are said to take 16 000, within 10 000. */
+	/* 320 calls of 50 ticks are estimated at 16 000, within 10 000. */
 	CHECK_NEAR(function_at(&s.model, 0x1000)->total_ns, 20000, 1e-6);
 	CHECK_NEAR(callee->self_ns, 20000, 1e-6);
 	CHECK_NEAR(callee->total_ns, 20000, 1e-6);
@@ -450,7 +450,7 @@ TEST(model, estimates_fit_into_what_was_measured)
 	hp_model_release(&s.model);
 }
 
-/* What looks hand on is empty where there was none, or one that was not live. */
+/* State passed between refreshes is empty where none existed, or one that was not live. */
 TEST(model, one_that_was_never_read_has_no_descriptor)
 {
 	struct hp_model model = { .reader = { .mapped = 0 } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_revision_test.c - the revision in a .git of any kind, and none in one
- * that only looks like it.
+ * report_revision_test.c - the revision in a .git of any kind, and none in a
+ * lookalike.
  */
 #include "test/test.h"
 

@@ -109,7 +109,7 @@ static void lists_compare(const struct hp_symbol *fast, const struct hp_symbol *
 	}
 }
 
-/* libdw subtracts what it never added where a symbol is in no section that is loaded. */
+/* libdw subtracts a value that it never added where a symbol is in no loaded section. */
 static void beyond_drop(const struct hp_symbol *list, size_t *count)
 {
 	while (*count && list[*count - 1].address > INT64_MAX)

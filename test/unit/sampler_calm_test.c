@@ -8,7 +8,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* A span in which there was so much CPU time and so many switches; what the rate is then. */
+/* A span in which there was so much CPU time and so many switches; the rate in that case. */
 static bool is_low_after(struct hp_calm *calm, struct hp_calm *sums, uint64_t cpu_ms,
 			 uint64_t switches)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_hostile_test.c - what the helper reads of a program that wrote where it should not, and
- * of files that are not what they say: nothing of it may hold the helper forever, or make it
- * write over its own memory.
+ * sampler_hostile_test.c - the helper's input from a program that wrote out of bounds, and from
+ * files that lie about themselves: nothing of it may hold the helper forever, or make it write
+ * over its own memory.
  */
 /* The name is the test runner's, too. */
 #define hp_place hp_code_place
@@ -174,7 +174,7 @@ TEST(sampler, a_profile_of_odd_digits_and_endless_numbers_is_read)
 	hp_segment_release(&segment);
 }
 
-/* When the table of paths grows, hashes are reckoned once more from what stands in the segment. */
+/* When the table of paths grows, hashes are computed once more from the segment. */
 TEST(sampler, a_parent_that_was_written_over_is_not_followed)
 {
 	static struct hp_sample_tree tree;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_look_test.c - the helper's looks at locks that are held: which holds they mark, and that lists
+ * sampler_look_test.c - the helper's scans of held locks: which holds they mark, and that lists
  * which lead anywhere hold it up no longer than sound ones.
  */
 #include "sampler/session/look.h"
@@ -13,7 +13,7 @@
 #define BASE UINT64_C(0x7f0000000000)	/* of the segment in the process */
 #define ADDRESS 0x100
 
-/* A process with one thread that draws holds and has a lock. */
+/* A process with one thread that samples holds and has a lock. */
 struct scene {
 	struct hp_segment segment;
 	struct hp_process *process;

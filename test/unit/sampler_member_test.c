@@ -51,7 +51,7 @@ static void member_end(pid_t child, int end)
 	CHECK_EQ(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
 }
 
-/* As the kernel refuses it where too many files are open; `before` is what was allowed. */
+/* As the kernel refuses it where too many files are open; `before` is the permitted value. */
 static void refuse_files(struct rlimit *before)
 {
 	struct rlimit none = { 0, 0 };

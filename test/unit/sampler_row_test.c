@@ -77,7 +77,7 @@ TEST(sampler_row, what_is_kept_is_what_the_information_says)
 	CHECK(hp_rows_init(&rows));
 	for (struct object *o = objects; o->cfi.header; o++) {
 		o->cfi.room = room;
-		/* Half of what is asked lies near what was asked before. */
+		/* Half of the addresses are near earlier ones. */
 		for (uintptr_t at = 0; count < ASKED * (unsigned)(o - objects + 1); count++) {
 			struct hp_cfi_row said;
 

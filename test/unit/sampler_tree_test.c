@@ -53,7 +53,7 @@ static void stack_make(struct hp_code_place *places)
 			(struct hp_code_place){ 4096 + random_below(i < 15 ? WAYS : 2), 7 + i % 2 };
 }
 
-/* What the nodes from `number` to the root say, against the places. */
+/* The nodes from `number` to the root, against the places. */
 static bool is_path(const struct subject *s, uint32_t number, const struct hp_code_place *places)
 {
 	for (uint32_t i = 0; i < DEPTH; i++) {

@@ -24,7 +24,7 @@ TEST(whole, a_third_without_samples)
 {
 	struct hp_whole whole = { .fds = NULL };
 
-	/* What was before the first look says nothing. */
+	/* Changes before the first scan don't count. */
 	CHECK(!is_wanted(&whole, 5000, 1, 0));
 	CHECK(!is_wanted(&whole, 5090, 1, 0));
 	CHECK(is_wanted(&whole, 5110, 1, 0));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_guard_test.c - who reads a segment does not end when its file is made shorter meanwhile.
+ * segment_guard_test.c - a reader of a segment survives when its file is made shorter meanwhile.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_narrow_test.c - a process that gives back a part of its mapping is never given room there, nor is
- * anybody else.
+ * segment_narrow_test.c - a process that gives back a part of its mapping never gets room there,
+ * nor does anybody else.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ static void make(void)
 	CHECK_EQ(segment.size, SIZE);
 }
 
-/* Writes what it is given: a page that is gone would end the test. */
+/* Writes the given text: a page that is gone would end the test. */
 static void *taker(void *count)
 {
 	uint64_t taken = 0;
@@ -63,7 +63,7 @@ TEST(narrow, what_is_not_used_is_unmapped_and_not_given_out)
 	CHECK_EQ(hp_segment_take(&segment, 2 << 20, HP_LINE), 0);
 	CHECK_EQ(atomic_load(&segment.header->refused), 1);
 	CHECK(hp_segment_take(&segment, 4096, HP_LINE) != 0);
-	/* Nothing is left to give back, and more is not got again. */
+	/* Nothing is left to give back, and more can't be regained. */
 	CHECK(!hp_segment_narrow(&segment, 2 << 20, HP_HOLDER_UNSEEN));
 	CHECK_EQ(segment.size, 1 << 20);
 	CHECK_EQ(hp_segment_take(&segment, 1 << 20, HP_LINE), 0);
@@ -124,7 +124,7 @@ TEST(narrow, all_is_given_out_again_when_who_had_less_is_gone)
 	CHECK(hp_segment_widen(&other, nobody_is_gone));
 	CHECK_EQ(hp_segment_take(&other, 2 << 20, HP_LINE), 0);
 	CHECK(!hp_segment_widen(&other, is_gone));
-	/* Its forked child comes now, and may not look: what is beyond its memory is given out. */
+	/* Its forked child comes now, and may not look: room beyond its memory is allocated. */
 	CHECK(hp_segment_take(&other, 2 << 20, HP_LINE) != 0);
 	CHECK(!hp_segment_stay_narrow(&segment, 333, 111));
 	CHECK(hp_segment_take(&other, 4 << 20, HP_LINE) != 0);

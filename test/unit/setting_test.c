@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setting_test.c - a bad value is told in one line, and the default is used.
+ * setting_test.c - a bad value is reported in one line, and the default is
+ * used.
  */
 #include "test/test.h"
 

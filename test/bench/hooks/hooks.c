@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.c - hooks to compare ours with.  Empty ones: what instrumentation costs
- * when no one looks.  With CLOCK, each reads the clock and keeps it: the least
+ * hooks.c - hooks to compare ours with.  Empty ones: the cost of unused
+ * instrumentation.  With CLOCK, each reads the clock and keeps it: the least
  * that exact timing of every call can cost.
  */
 #include <stdint.h>

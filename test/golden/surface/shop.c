@@ -64,7 +64,7 @@ static NOINLINE void shelve(void)
 		sink += basket(100000)[0];
 }
 
-/* Memory of its own; a part of it is given back. */
+/* Its own memory; a part of it is given back. */
 static NOINLINE void extend(void)
 {
 	char *room =
