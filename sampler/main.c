@@ -600,7 +600,7 @@ int main(void)
 	if (!sampler_init(sampler)) {
 		dprintf(2,
 			"hotpath-sampler: no segment of this version; it is started by the library, "
-			"and both have to be of one build\n");
+			"and both must be of one build\n");
 		return 1;
 	}
 	hp_term_init(&sampler->end.report, sampler->end_event);

@@ -167,7 +167,7 @@ static int run_open(struct load *load, const char *path)
 		 : !hp_target_init_run(&target, NULL, hp_input_say, NULL))
 		return HP_EXIT_FAILED;
 	if (!hp_target_look(&target, &segment)) {
-		fprintf(stderr, "hotpath load: %s is no longer readable\n", path);
+		fprintf(stderr, "hotpath load: %s cannot be read any more\n", path);
 		hp_target_release(&target);
 		return HP_EXIT_FAILED;
 	}

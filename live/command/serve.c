@@ -175,7 +175,8 @@ static int port_open(const char *address, uint64_t wished, const char *path)
 	}
 	if (fd < 0) {
 		fprintf(stderr, "hotpath serve: cannot listen at %s: %s%s\n", address,
-			fd == -EINVAL ? "it is no address" : strerror(-fd), hp_port_remedy(-fd));
+			fd == -EINVAL ? "it is not an address" : strerror(-fd),
+			hp_port_remedy(-fd));
 		return fd;
 	}
 	printf("http://%s%s%s:%u/%s\n", strchr(address, ':') ? "[" : "", address,

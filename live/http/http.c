@@ -155,7 +155,7 @@ static struct hp_answer *refuse_page(const struct hp_exchange *exchange)
 
 	if (host && !exchange->http->token && !hp_guard_is_local_host(host))
 		return hp_answer_error(403, "ask as localhost or by the address",
-				       "Host is no name of this machine");
+				       "Host is not a name of this machine");
 	if ((origin && !hp_guard_is_own_origin(origin, host)) || is_foreign)
 		return hp_answer_error(403, NULL, "Pages of another origin have no access");
 	return NULL;

@@ -94,8 +94,8 @@ static void within(struct check *c, const cJSON *table, const char *column, size
 				 cell->valuedouble == none));
 
 		if (!is_good) {
-			fault(c, "%s.%s[%zu] is no place of %zu", table->string, column, place,
-			      limit);
+			fault(c, "%s.%s[%zu] is not one of %zu places", table->string, column,
+			      place, limit);
 			return;
 		}
 		place++;
@@ -160,12 +160,12 @@ static void markers_check(struct check *c, const cJSON *markers, size_t stacks)
 		if (cJSON_IsNull(data))
 			continue;
 		if (!type || !has_schema(c, type))
-			fault(c, "a marker has the type %s, and there is no schema of it",
+			fault(c, "a marker has the type %s, which has no schema",
 			      type ? type : "(none)");
 		if (cJSON_IsNumber(stack) &&
 		    (stack->valuedouble < 0 || stack->valuedouble >= (double)stacks))
-			fault(c, "a marker's stack %.0f is no place of %zu", stack->valuedouble,
-			      stacks);
+			fault(c, "a marker's stack %.0f is not one of %zu places",
+			      stack->valuedouble, stacks);
 	}
 }
 
@@ -184,7 +184,7 @@ static void thread_check(struct check *c, const cJSON *thread)
 	if (!samples || !stacks || !frames || !functions || !resources || !natives || !markers)
 		return;
 	if (!cJSON_IsString(get(thread, "pid")))
-		fault(c, "a thread's pid is no text");
+		fault(c, "a thread's pid is not a string");
 	within(c, samples, "stack", length_of(stacks), -2);
 	order_check(c, samples, "time");
 	within(c, stacks, "frame", length_of(frames), -2);

@@ -54,8 +54,8 @@ static int explain(struct hp_report *report, unsigned long number)
 		return 0;
 	}
 	if (number > findings->count) {
-		fprintf(stderr, "hotpath explain: there is no finding %lu: this run has %zu\n",
-			number, findings->count);
+		fprintf(stderr, "hotpath explain: no finding %lu: this run has %zu\n", number,
+			findings->count);
 		return HP_EXIT_FAILED;
 	}
 	text = hp_finding_explain(report, &findings->list[number - 1]);
@@ -100,7 +100,7 @@ int hp_cmd_explain(int argc, char **argv)
 	}
 	if (optind < argc && !number_read(argv[optind], &number)) {
 		fprintf(stderr,
-			"hotpath explain: '%s' is no number of a finding; hotpath explain lists them\n",
+			"hotpath explain: '%s' is not the number of a finding; hotpath explain lists them\n",
 			argv[optind]);
 		return HP_EXIT_USAGE;
 	}

@@ -32,7 +32,7 @@ static const struct scenario scenarios[] = {
 	{ "locks", "Who waits for whom?", "", "hotpath run --report mutexes,waits ./app", "" },
 	{ "channels", "Which queue or pipe is backed up?", "",
 	  "hotpath run --report channels ./app", "" },
-	{ "cpu", "Who computes, without compiling anew?", "",
+	{ "cpu", "Who computes, without recompiling?", "",
 	  "hotpath run --report functions-cpu ./app", "" },
 	{ "live", "What does it do now?", "", "hotpath run ./app",
 	  "hotpath list\ncurl -s http://127.0.0.1:6770/functions_cpu\n" },

@@ -159,7 +159,7 @@ static void wait_for_reader(struct hp_output *output)
 			usleep(SLICE_US);
 	}
 	if (output->fd < 0)
-		fall_back(output, "nobody reads from this pipe");
+		fall_back(output, "this pipe has no reader");
 }
 
 int hp_output_end(struct hp_output *output)

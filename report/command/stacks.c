@@ -159,7 +159,7 @@ static char *refused_text(pid_t pid)
 	}
 	if (number_in("/proc/sys/kernel/yama/ptrace_scope", "") == 3)
 		return hp_xprintf(
-			"kernel.yama.ptrace_scope is 3: nobody may look at process %d until "
+			"kernel.yama.ptrace_scope is 3: process %d cannot be traced until "
 			"the next boot",
 			(int)pid);
 	if (geteuid() != 0 && number_in("/proc/sys/kernel/yama/ptrace_scope", ""))
@@ -183,9 +183,8 @@ static char *error_text(pid_t pid, int error, const char *why)
 	if (error == ENOENT)
 		return hp_xprintf("no process %d", (int)pid);
 	if (error == ESRCH)
-		return hp_xprintf(
-			"process %d has ended, or is the kernel's: it has no stack to look at",
-			(int)pid);
+		return hp_xprintf("process %d has ended, or is the kernel's: it has no stack",
+				  (int)pid);
 	if (error == ENOEXEC)
 		return hp_xprintf("process %d is a 32-bit process, which hotpath does not support",
 				  (int)pid);

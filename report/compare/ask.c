@@ -49,7 +49,8 @@ static bool percent_read(const char *option, const char *text, double *percent)
 		*percent = number;
 		return true;
 	}
-	fprintf(stderr, "hotpath compare: --%s: '%s' is no percentage; give a number, as in 10\n",
+	fprintf(stderr,
+		"hotpath compare: --%s: '%s' is not a percentage; give a number, such as 10\n",
 		option, text);
 	return false;
 }
@@ -78,7 +79,8 @@ static bool format_read(const char *text, enum hp_compare_format *format)
 			*format = (enum hp_compare_format)i;
 			return true;
 		}
-	fprintf(stderr, "hotpath compare: --format: '%s' is none of table, markdown, json, html\n",
+	fprintf(stderr,
+		"hotpath compare: --format: '%s' is not one of table, markdown, json, html\n",
 		text);
 	return false;
 }
@@ -204,7 +206,7 @@ static int sides_split(struct hp_compare_ask *ask, struct words *words)
 		static char divider[] = "--";
 
 		if (!ask->b[i] && !ask->runs)
-			return refuse("there is a second -- behind the runs of B");
+			return refuse("there is a second -- after the runs of B");
 		ask->b[i] = ask->b[i] ? ask->b[i] : divider;
 	}
 	if (ask->a_count && ask->b_count)

@@ -122,7 +122,7 @@ cJSON *hp_compare_load(const char *path, hp_compare_seen *seen, void *context)
 		if (json && cJSON_GetObjectItemCaseSensitive(json, "summary"))
 			return json;
 		fprintf(stderr,
-			"hotpath compare: %s: is no report in JSON; make one by hotpath report "
+			"hotpath compare: %s: is not a report in JSON; make one with hotpath report "
 			"--format json --limit 0\n",
 			path);
 		cJSON_Delete(json);

@@ -151,7 +151,7 @@ static size_t look_file(struct hp_patient *patient, struct hp_finding *finding)
 	bool is_script = strcmp(program->path, program->checked) != 0;
 
 	if (!program->is_elf && !program->missing[0]) {
-		finding->found = hp_xprintf("%s is no ELF file", program->checked);
+		finding->found = hp_xprintf("%s is not an ELF file", program->checked);
 		return FILE_TEXT;
 	}
 	finding->found =

@@ -44,7 +44,7 @@ static size_t look_segment(struct hp_patient *patient, struct hp_finding *findin
 	hp_segment_release(&segment);
 	finding->found = hp_xprintf("%s of shared memory, taken as it is used%s",
 				    hp_format_bytes(&cell, size),
-				    is_memfd ? "" : ", asked for page by page");
+				    is_memfd ? "" : ", requested page by page");
 	return size < settings.segment_size ? SEGMENT_SMALL : SEGMENT_FINE;
 }
 
@@ -145,7 +145,7 @@ static const struct hp_check checks[] = {
 	{ "overcommit",
 	  look_overcommit,
 	  { [OVERCOMMIT_FREE] = { HP_LEVEL_OK, "memory is taken when it is written", NULL, NULL },
-	    [OVERCOMMIT_STRICT] = { HP_LEVEL_LIMITED, "each page is asked for before it is written",
+	    [OVERCOMMIT_STRICT] = { HP_LEVEL_LIMITED, "each page is requested before it is written",
 				    "new functions, when the machine has no memory to give",
 				    "sysctl vm.overcommit_memory=0" },
 	    [OVERCOMMIT_UNKNOWN] = { HP_LEVEL_OK, "memory is taken when it is written", NULL,

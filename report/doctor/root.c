@@ -40,7 +40,7 @@ static const struct hp_check checks[] = {
 	  { [ROOT_FITS] = { HP_LEVEL_OK, "the library can be loaded there", NULL, NULL },
 	    [ROOT_OLD] = { HP_LEVEL_FAILED, NULL,
 			   "every program started there with the library is ended by its loader",
-			   "build hotpath there, or on the oldest system that it is to run with" },
+			   "build hotpath there, or on the oldest system that it must run with" },
 	    [ROOT_NONE] = { HP_LEVEL_FAILED, NULL, "every profile of its programs",
 			    "name the folder that has lib/ and usr/ of that system" } } },
 };

@@ -257,7 +257,7 @@ void hp_binary_init(struct hp_binary *binary, const char *path)
 		dw.dwfl_report_end(dwfl, NULL, NULL);
 		module_read(binary, module);
 	} else {
-		binary->fault = "is no ELF file that libdw can read";
+		binary->fault = "is not an ELF file that libdw can read";
 	}
 	if (dwfl)
 		dw.dwfl_end(dwfl);

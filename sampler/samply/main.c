@@ -74,7 +74,7 @@ static int finish(const char *folder, const char *at)
 
 	alarm(FINISH_S);
 	if (hp_segment_attach(&segment, HP_SAMPLER_SEGMENT_FD) < 0)
-		return fail("--finish: descriptor 3 is no segment");
+		return fail("--finish: descriptor 3 is not a segment");
 	record = hp_segment_at(&segment, strtoull(at, NULL, 10), sizeof(*record));
 	if (!record)
 		return fail("--finish: no record there");

@@ -78,7 +78,7 @@ void *malloc(size_t n) { void *p = room + used; used += (n + 31) & ~15ul; return
 void free(void *p) { (void)p; } void *calloc(size_t a, size_t b) { return malloc(a * b); }
 void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n' | gcc -O1 -g -o "$T/own" "$T/own.c" -x c - -fno-builtin
 	LD_PRELOAD=$HP_LIB "$T/own"
-	[[ "$(said message)" == *"own has a malloc of its own inside"* ]]
+	[[ "$(said message)" == *"own has its own malloc"* ]]
 }
 
 # A program that is not position-independent and takes malloc's address has a symbol malloc, too.

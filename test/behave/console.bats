@@ -525,7 +525,7 @@ comes_back_as_it_was()
 }
 
 @test "console: whatever is wrong with a server is said, with a remedy" {
-	declare -A said=([token]='wants a token' [page]='is no JSON' [half]='partial file'
+	declare -A said=([token]='wants a token' [page]='is not JSON' [half]='partial file'
 		[foreign]='answers 404 to /profiler_status')
 	for mode in token page half foreign; do
 		console -r 100 -p "$(fake $mode)"
@@ -540,7 +540,7 @@ comes_back_as_it_was()
 	shows '^shop::nap'
 	$tmux kill-server
 	console -r 100 -p 1
-	shows 'Nobody listens at http://localhost:1'
+	shows 'Nothing listens at http://localhost:1'
 }
 
 @test "console: a server that never answers holds up no key" {

@@ -87,9 +87,9 @@ for found in report["findings"]:
 	grep -q '^When it is wrong$' "$T/text"
 	grep -q '^How to verify it$' "$T/text"
 	run -1 "$HP_BUILD/hotpath" explain 99 "$T/surface.hp"
-	[[ $output == *"there is no finding 99"* ]]
+	[[ $output == *"no finding 99"* ]]
 	run -2 "$HP_BUILD/hotpath" explain one "$T/surface.hp"
-	[[ $output == *"'one' is no number of a finding"* ]]
+	[[ $output == *"'one' is not the number of a finding"* ]]
 }
 
 @test "findings: children one after the other, and beside each other" {

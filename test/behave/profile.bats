@@ -140,7 +140,7 @@ damaged()
 @test "profile: check finds what viewers do not" {
 	needs_samples
 	damaged stack 't["samples"]["stack"][0] = 10**6'
-	[[ "$output" == *"samples.stack[0] is no place of "* ]]
+	[[ "$output" == *"samples.stack[0] is not one of "* ]]
 	damaged prefix 't["stackTable"]["prefix"][1] = 1'
 	[[ "$output" == *"stackTable.prefix[1] is not before it"* ]]
 	damaged length 't["frameTable"]["line"].pop()'

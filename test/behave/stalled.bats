@@ -173,7 +173,7 @@ END
 	mkfifo "$T/pipe"
 	for how in "$T/preloaded" "$HP_RUN"; do
 		HOTPATH_OUTPUT_PATH=$T/pipe timeout 60 "$how" "$T/app" 2>"$T/err" || [ $? = 3 ]
-		grep "$T/pipe: nobody reads from this pipe; printing the report here instead" "$T/err"
+		grep "$T/pipe: this pipe has no reader; printing the report here instead" "$T/err"
 		grep '^leaf  *100 ' "$T/err"
 		kept_leaf
 		rm -r "$kept"

@@ -61,7 +61,7 @@ static void understand(struct hp_news *news)
 	if (!news->json && is_answer(heard) && heard->status)
 		hp_heard_say(heard, HP_PHASE_FAILS,
 			     "is this the port of a profiled program? hotpath list shows them",
-			     "The answer to %s is no JSON", news->path);
+			     "The answer to %s is not JSON", news->path);
 	if (!news->is_once) {
 		free(heard->body);
 		heard->body = NULL;

@@ -303,7 +303,7 @@ static void snapshot_leave(struct hp_app *app)
 	hp_table_renew(&state->table);
 	hp_app_say(app, state->table.skips_first
 				? "samples up to now; n shows the snapshot again"
-				: "the snapshot; n goes on with samples up to now");
+				: "the snapshot; n continues with samples up to now");
 }
 
 static void profile_open(struct hp_app *app)
@@ -322,7 +322,7 @@ static void profile_open(struct hp_app *app)
 	else if (cJSON_IsString(path) && strlen(path->valuestring) < HP_FEED_PATH - 32)
 		snprintf(ask, sizeof(ask), "%s%s", HP_VIEWER_PATH, path->valuestring);
 	else {
-		hp_app_say(app, "there is no profile yet; c takes a snapshot");
+		hp_app_say(app, "no profile yet; c takes a snapshot");
 		return;
 	}
 	hp_app_ask(app, "POST", ask);

@@ -151,7 +151,7 @@ static struct hp_origin *origin_http(const struct wish *wish)
 	if (!is_url_fine(host))
 		return NULL;
 	if (settings->metrics_token && !hp_guard_is_token(settings->metrics_token)) {
-		fprintf(stderr, "hotpath console: the token has to be printable ASCII without "
+		fprintf(stderr, "hotpath console: the token must be printable ASCII without "
 				"blanks\n");
 		return NULL;
 	}
@@ -184,7 +184,7 @@ static bool is_pid_fine(const char *name)
 	free(path);
 	if (!file) {
 		fprintf(stderr,
-			"hotpath console: there is no process %s; hotpath list shows "
+			"hotpath console: no such process: %s; hotpath list shows "
 			"profiled programs\n",
 			name);
 		return false;

@@ -99,11 +99,11 @@ static void failure_tell(struct http *http, CURLcode code)
 		hp_heard_say(heard, HP_PHASE_FAILS,
 			     *running ? running
 				      : "start the program, or give its port: --metrics-port",
-			     "Nobody listens at %s", http->url);
+			     "Nothing listens at %s", http->url);
 		break;
 	case CURLE_COULDNT_RESOLVE_HOST:
 		hp_heard_say(heard, HP_PHASE_FAILS, "--metrics-host takes http://HOST",
-			     "%s: there is no host of this name", http->url);
+			     "%s: unknown host", http->url);
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
 		hp_heard_say(heard, HP_PHASE_FAILS,

@@ -173,9 +173,8 @@ static char *reason_text(const struct hp_report *report)
 				  "made timers; hotpath doctor PROGRAM says why it was not");
 	case HP_SAMPLING_SAMPLY_FAILED:
 		return hp_xprintf("HOTPATH_CPU=samply: %s",
-				  report->model.sampling.trouble
-					  ? report->model.sampling.trouble
-					  : "there is no room to say what went wrong");
+				  report->model.sampling.trouble ? report->model.sampling.trouble
+								 : "no room for an error message");
 	default:
 		break;
 	}

@@ -90,7 +90,7 @@ const struct hp_rule hp_rule_disk_per_record = {
 	.pattern = "A function is blocked on the disk for at least 15% of the wall time; in fsync, "
 		   "fdatasync or their like at least 20 times.  The gain is the time that it was "
 		   "blocked, and with fsync its CPU time: another way to write does not call it.",
-	.wrong = "Each record has to be on disk before the next one may be written; or the data "
+	.wrong = "Each record must be on disk before the next one may be written; or the data "
 		 "were not in the cache, and are read once.",
 	.verify = "Write some records before each fsync (or one transaction for all of them), and "
 		  "compare both with hotpath compare.  For reads: run it twice, the second time "

@@ -62,8 +62,8 @@ const struct hp_rule hp_rule_page_faults = {
 		"At least 20% of the CPU time is spent in page faults below one function, and all "
 		"faults together brought in at least 3 times the peak RSS.  If that is 60% of the "
 		"function, the gain is all of its CPU time.",
-	.wrong = "The memory is needed once, and is as large as it has to be.",
-	.verify = "Look at minor_faults of the processes section.  Keep buffers instead of freeing "
+	.wrong = "The memory is needed once, and its size is right.",
+	.verify = "See minor_faults of the processes section.  Keep buffers instead of freeing "
 		  "and allocating large ones, or ask for huge pages (madvise), and compare both "
 		  "with hotpath compare.",
 };

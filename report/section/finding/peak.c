@@ -42,6 +42,6 @@ const struct hp_rule hp_rule_peak = {
 	.find = find,
 	.pattern = "The heap's peak is at least 100 MB, one call path has at least 40% of it, and "
 		   "the peak RSS is at least 70% of it: the memory was used, not only reserved.",
-	.wrong = "All of the data have to be there at once.",
+	.wrong = "All of the data must be there at once.",
 	.verify = "Handle the data in pieces, and compare both with hotpath compare.",
 };

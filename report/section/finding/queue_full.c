@@ -61,7 +61,7 @@ const struct hp_rule hp_rule_queue_full = {
 		"of the wall time, at least 20 times.  The gain is that time, and no more than "
 		"the wall time without what the second busiest thread does.",
 	.wrong = "The reader is slow because it waits for something that a second one would wait "
-		 "for too; or the messages have to be handled one after the other.",
+		 "for too; or the messages must be handled one after the other.",
 	.verify =
 		"Add a second reader, or make the first one do less, and compare both with hotpath "
 		"compare.",

@@ -163,7 +163,7 @@ const char *hp_alloc_empty(struct hp_report *report)
 	report->text = NULL;
 	if (alloc->allocator == HP_ALLOCATOR_INSIDE)
 		report->text = hp_xprintf(
-			"%s has a malloc of its own inside (linked statically), which cannot be seen "
+			"%s has its own malloc (linked statically), which cannot be seen "
 			"from outside; link it with the shared library of that allocator",
 			alloc->allocator_file ? file : "the program");
 	if (alloc->allocator == HP_ALLOCATOR_BEFORE)

@@ -91,7 +91,7 @@ static const char *empty(struct hp_report *report)
 {
 	if (!hp_alloc_view(report)->alloc.all.count)
 		return hp_alloc_empty(report);
-	return "no block was drawn: the program allocated too few (one in 256 is)";
+	return "no block was sampled: the program allocated too few (one in 256 is)";
 }
 
 static const char *after(struct hp_report *report)
@@ -103,7 +103,7 @@ static const char *after(struct hp_report *report)
 		return NULL;
 	free(report->text);
 	report->text =
-		hp_xprintf("~ from %s blocks drawn at random, one in 256.%s",
+		hp_xprintf("~ from %s randomly sampled blocks, one in 256.%s",
 			   hp_format_count(&cell, total(alloc->sampled.sizes, HP_SIZE_CLASSES)),
 			   alloc->sampled_lost ? " For the age of some there was no room." : "");
 	return report->text;
@@ -326,9 +326,9 @@ const struct hp_section hp_alloc_sizes_section = {
 	.empty = empty,
 	.after = after,
 	.extra = { .head = add_sampled, .list_keys = KEYS },
-	.tool = { .help = "How large blocks are, estimated from blocks that were drawn at random.",
+	.tool = { .help = "How large blocks are, estimated from randomly sampled blocks.",
 		  .meaning =
-			  "How many blocks of which size, estimated from blocks that were drawn at random: "
+			  "How many blocks of which size, estimated from randomly sampled blocks: "
 			  "error_percent is half of a 95 % interval.",
 		  .next = "top_allocation_sites: its raw rows have drawn_sizes of each call path." },
 	.has_no_tab = true,

@@ -607,7 +607,6 @@ const struct hp_section hp_file_locks_section = {
 			   "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
 			   "write_wait_percentiles:o" },
 	.tool = { .help = "Locks on files (flock, lockf, fcntl): how often taken, how long waited for.",
-		  .meaning =
-			  "As rw_locks, for locks on files; how long they are held nobody knows.",
+		  .meaning = "As rw_locks, for locks on files; how long they are held is unknown.",
 		  .next = "who_waits_for_whom for the places." },
 };

@@ -332,7 +332,7 @@ const struct hp_section hp_waiting_section = {
 	.is_quiet = true,
 	.has_data = has_data,
 	.about = "Threads that were waiting at the end, and for whom.",
-	.none = "nobody was waiting",
+	.none = "no thread was waiting",
 	.extra = { .head = hp_lock_add_head,
 		   .raw = add_frames,
 		   .list_keys = HP_LOCK_KEYS,

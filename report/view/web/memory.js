@@ -56,7 +56,7 @@ hotpath.views.push({
 		function spread(place, title, pairs, format) {
 			const all = pairs.reduce((sum, [, drawn]) => sum + drawn, 0);
 			const figure = make("figure", place, { class: "spread" });
-			make("figcaption", figure, {}, `${title}: ${count(all)} drawn at random`);
+			make("figcaption", figure, {}, `${title}: ${count(all)} sampled at random`);
 			const list = make("dl", figure);
 			for (const [end, drawn] of pairs) {
 				const part = drawn / all, [low, high] = interval(part, all);
