@@ -32,9 +32,9 @@ struct row {
 
 static const char usage_text[] =
 	"Usage: hotpath list [--all]\n"
-	"The runs that are kept, the newest first.  `hotpath report PID` or `hotpath report\n"
-	"PROGRAM` prints the report of one, `hotpath report` that of the first.  Above them\n"
-	"those that go on: `hotpath report --session PID` prints what there is by now.\n"
+	"List the kept runs, the newest first.  `hotpath report PID` or `hotpath report\n"
+	"PROGRAM` prints the report of one, `hotpath report` that of the first.  Running\n"
+	"programs come first: `hotpath report --session PID` reports on one so far.\n"
 	"They lie in ${XDG_STATE_HOME:-~/.local/state}/hotpath; HOTPATH_KEEP says how many stay.\n"
 	"Where that cannot be written, they lie in /var/tmp/hotpath-UID.\n\n"
 	"  -a, --all   of root: the sessions of other users, too\n"

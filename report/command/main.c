@@ -26,7 +26,7 @@ static int cmd_help(int argc, char **argv);
 static const struct command commands[] = {
 	{ "run", hp_cmd_run, "run a program and report when it ends" },
 	{ "report", hp_cmd_report, "print the report of a run again" },
-	{ "explain", hp_cmd_explain, "say what a finding of the report follows from" },
+	{ "explain", hp_cmd_explain, "explain a finding of the report" },
 	{ "compare", hp_cmd_compare, "compare two runs" },
 	{ "list", hp_cmd_list, "list kept and running programs" },
 	{ "stacks", hp_cmd_stacks, "show the current stack of every thread" },

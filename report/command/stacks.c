@@ -26,7 +26,7 @@ extern char **environ;
 
 static const char usage_text[] =
 	"Usage: hotpath stacks [OPTION]... PID\n"
-	"What every thread of a running process does now: its stack, equal stacks once.  It may\n"
+	"Show the current stack of every thread, equal stacks once.  The process may\n"
 	"be any process of yours, recorded or not.  Each thread is stopped for some 50 microseconds.\n"
 	"Where hotpath records the process: for which lock a thread waits, since when, who has\n"
 	"it, and which locks the thread holds itself.\n\n"

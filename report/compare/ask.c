@@ -24,7 +24,7 @@ static const char usage_text[] =
 	"Usage: hotpath compare [OPTION]... A B\n"
 	"       hotpath compare [OPTION]... A... -- B...\n"
 	"       hotpath compare --runs=N [OPTION]... COMMAND [ARGUMENT]... -- COMMAND [ARGUMENT]...\n"
-	"Say what B does more or less than A.  Each is a run (see hotpath list), several, or a\n"
+	"Compare A with B.  Each is a run (see hotpath list), several runs, or a\n"
 	"command that is run N times, in turns with the other one.  A run is a kept one, a file,\n"
 	"or a report in JSON (hotpath report -f json -n 0).\n\n"
 	"Counts (calls, blocks, bytes, locks, messages) need one run a side.  Times need 5, better\n"
@@ -36,7 +36,7 @@ static const char usage_text[] =
 	"  -n, --limit=N         rows of counts and of times; 0 = all (15)\n"
 	"      --all             call paths of allocations, too\n"
 	"      --fail-above=PCT  exit status 3 if something grew by more than PCT percent\n"
-	"      --least=PERCENT   of its total, for rows that --fail-above looks at (1)\n"
+	"      --least=PERCENT   of its total, for rows that --fail-above checks (1)\n"
 	"      --policy=FILE     exit status 3 if something grew by more than FILE allows\n"
 	"  -h, --help            this\n";
 

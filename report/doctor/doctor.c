@@ -47,8 +47,8 @@ static const char *const level_names[] = { "ok", "limited", "failed" };
 
 static const char help_text[] =
 	"Usage: hotpath doctor [--json] [PROGRAM | --root=FOLDER]\n"
-	"Say what can be profiled on this machine, or of PROGRAM: what was found, what works\n"
-	"because of it, what does not, and what helps.\n\n"
+	"Check what can be profiled on this machine, or of PROGRAM: findings, working parts,\n"
+	"missing parts, and remedies.\n\n"
 	"  -r, --root=FOLDER  can programs of the system in FOLDER (a container's image, a\n"
 	"                     chroot) be profiled by this hotpath: is their glibc new enough?\n"
 	"  -j, --json         the same for programs\n"
