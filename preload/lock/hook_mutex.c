@@ -167,10 +167,11 @@ static HP_HOT int lock(pthread_mutex_t *mutex, uintptr_t caller, const struct bl
 {
 	struct hp_waiter_local *me = hp_waiter();
 	const struct hp_lock_slot *slot = hp_lock_quick(me, (uintptr_t)mutex, HP_SIDE_ONLY);
+	struct hp_use *use = slot ? hp_lock_slot_use(slot, (uintptr_t)mutex, HP_SIDE_ONLY) : NULL;
 
-	if (HP_UNLIKELY(!slot))
+	if (HP_UNLIKELY(!use))
 		return lock_first(mutex, caller, how);
-	return lock_with(me, slot, slot->use, mutex, caller, how);
+	return lock_with(me, slot, use, mutex, caller, how);
 }
 
 /* The real call refuses it before it reads the lock, or may: a try would have got it. */
@@ -305,12 +306,8 @@ static HP_APART int lock_shared(struct hp_waiter_local *me, const struct hp_lock
 				pthread_mutex_t *mutex, uintptr_t caller)
 {
 	int result = try_lock(mutex);
-	struct hp_use *use = slot->use;
+	struct hp_use *use = hp_lock_slot_use(slot, (uintptr_t)mutex, HP_SIDE_ONLY);
 
-	/* A use that is read before the key belongs to it. */
-	atomic_signal_fence(memory_order_seq_cst);
-	if (HP_UNLIKELY(slot->key != (uintptr_t)mutex))
-		use = NULL;
 	if (HP_UNLIKELY(result != 0 || !use ||
 			!hp_lock_note(me, slot, use, (uintptr_t)mutex, caller)))
 		return lock_tried(use, mutex, caller, result);

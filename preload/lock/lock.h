@@ -437,14 +437,32 @@ static HP_HOT void hp_cond_signal(struct hp_use *use)
  */
 void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released);
 
+/*
+ * The use of a slot that fits; NULL = a signal handler has since given the slot
+ * to another lock.
+ */
+static HP_HOT struct hp_use *hp_lock_slot_use(const struct hp_lock_slot *slot, uintptr_t address,
+					      uint32_t side)
+{
+	struct hp_use *use = slot->use;
+
+	/* A use that is read before the key belongs to it. */
+	atomic_signal_fence(memory_order_seq_cst);
+	return HP_LIKELY(slot->key == hp_lock_key(address, side)) ? use : NULL;
+}
+
 /* The use that this call is of; NULL = nothing is recorded. */
 static inline struct hp_use *hp_lock_use(const struct hp_lock_call *call)
 {
 	uint64_t hash = hp_lock_hash(call->address);
 	struct hp_lock_slot *slot = hp_lock_slot(hp_waiter(), hash, call->side);
 
+	struct hp_use *use = NULL;
+
 	if (HP_LIKELY(hp_lock_fits(slot, call->address, call->side, hash)))
-		return slot->use;
+		use = hp_lock_slot_use(slot, call->address, call->side);
+	if (HP_LIKELY(use != NULL))
+		return use;
 	return hp_lock_is_off() ? NULL : hp_lock_find(call);
 }
 

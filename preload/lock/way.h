@@ -15,6 +15,7 @@
 #include "preload/lock/lock.h"
 #include "preload/wait/offcpu_note.h"
 #include "segment/layout/sample.h"
+#include "util/count.h"
 
 #define HP_CALL_OF(object, kind_, side_) \
 	struct hp_lock_call call = { .address = (uintptr_t)(object), \
@@ -39,8 +40,9 @@
 	struct hp_use *use = NULL; \
 	int result; \
 \
-	if (HP_LIKELY(slot != NULL)) { \
-		use = slot->use; \
+	if (HP_LIKELY(slot != NULL)) \
+		use = hp_lock_slot_use(slot, (uintptr_t)(object), side_); \
+	if (HP_LIKELY(use != NULL)) { \
 		result = attempt; \
 		if (HP_LIKELY(result == 0)) { \
 			hp_lock_got(me, slot, use, (uintptr_t)(object), HP_CALLER, how); \
@@ -70,7 +72,7 @@
 	result = block; \
 	hp_wait_end(&wait, &call, result == 0); \
 	if (result == ETIMEDOUT) \
-		use->timeouts++; \
+		hp_count_up(&use->timeouts); \
 	return result
 
 /* Checks that the real calls make before they read the lock: with others a try would get it. */
@@ -156,7 +158,7 @@ static inline bool hp_is_time_or_none(const struct timespec *until)
 	saved = errno; \
 	hp_wait_told(&wait, is_got); \
 	if (is_late) \
-		use->timeouts++; \
+		hp_count_up(&use->timeouts); \
 	errno = saved; \
 	return result
 
