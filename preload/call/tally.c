@@ -19,7 +19,7 @@
 #include "segment/histogram.h"
 #include "util/assert.h"
 
-#define HP_COST_EVERY 64	/* ends, one of which is timed; a power of two */
+#define HP_COST_EVERY 64	/* ends, and one of them is timed; a power of two */
 #define HP_COST_SHIFT 4	/* the running mean follows 1/16 of each difference */
 
 bool hp_tally_has_most;

@@ -225,8 +225,8 @@ static bool has_room(struct hp_lane *lane, uint64_t depth, uint64_t sent)
 
 /*
  * A call that took long, and may have waited: did it?  It may have been interrupted, or the
- * receiver that it woke took its place.  If the thread did not give up the processor since the last
- * check, it did not wait; where it did, that may have been elsewhere, and the call is believed.
+ * receiver that it woke took its place.  If the thread kept the processor since the last check, it
+ * did not wait; where it did, that may have been elsewhere, and the call is believed.
  */
 static bool has_waited(int fd)
 {

@@ -209,7 +209,7 @@ long hp_confine_error(long error)
 	return -1;
 }
 
-/* The system call numbers from setuid to capset, most of which change credentials, and two more. */
+/* The system call numbers from setuid to capset, nearly all about credentials, and two more. */
 #define RIGHTS_FIRST 105
 #define RIGHTS_SPAN 21
 

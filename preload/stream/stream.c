@@ -24,7 +24,7 @@
 
 #define NAME_SIZE_MAX 1000	/* bytes of a path */
 #define LABEL_SIZE_MAX 1000
-#define RECORDS_MAX 100000	/* a damaged list must not hold us for ever */
+#define RECORDS_MAX 100000	/* a damaged list must not hold us forever */
 
 /* Ticks that a stamped item costs, the share of the time that may go there, and how far ahead. */
 #define STAMP_COST 200
@@ -224,7 +224,7 @@ static void part_release(struct hp_stream_part *part, enum hp_stream_end how, ui
 		atomic_fetch_add_explicit(&part->active_ticks, until - first, memory_order_relaxed);
 	atomic_store_explicit(&part->first, 0, memory_order_relaxed);
 	hp_count_up_atomic(&hp_stream_of_part(part)->ended[how]);
-	/* Release: the next owner goes on with these counts. */
+	/* Release: the next owner continues with these counts. */
 	atomic_store_explicit(&part->state, HP_FREE, memory_order_release);
 }
 

@@ -108,7 +108,7 @@ void hp_stream_meets_end(struct hp_stream_part *part);
 /* Flags of the record: HP_STREAM_NO_BYTES and the like. */
 void hp_stream_flag(const struct hp_stream_part *part, uint32_t flags);
 
-/* The record was another process's, which has ended: what it had open is left. */
+/* The record was another process's, which has ended: its open objects are left behind. */
 void hp_stream_fold(struct hp_process *process);
 
 /* Items of the present instance so far. */

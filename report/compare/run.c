@@ -26,8 +26,8 @@
 #include "report/base/place.h"
 
 /*
- * The fewer samples a run has, the larger a change has to be to stand out of their chance: with 60 of a
- * function, 12 % from run to run.  Short runs get more a second; a sample costs some 30 us, so not too many.
+ * The fewer samples a run has, the larger a change must be to stand out: with 60 of a function, 12
+ * % from run to run.  Short runs get more a second; a sample costs some 30 us, so not too many.
  */
 #define SAMPLES_HZ_MIN 999
 #define SAMPLES_HZ_MAX 2999
@@ -111,7 +111,10 @@ static void interrupts_ignore(struct runner *runner)
 	}
 }
 
-/* Returns how it ended, as wait(2) has it, or -1: it could not be started. `usage` is what it and its children used. */
+/*
+ * Returns how it ended, as wait(2) has it, or -1: it could not be started. `usage` has
+ * the resources of it and its children.
+ */
 static int run_once(struct runner *runner, char **command, size_t count, struct rusage *usage)
 {
 	static char name[] = "hotpath-run", end[] = "--";

@@ -55,7 +55,7 @@ struct hp_heap {
 
 	uint64_t arena;	/* its thread: free part of its newest chunk, zeroed */
 	uint64_t arena_end;	/* its thread: and its end */
-	uint64_t other;	/* set once: the site for the overflow has none of its own */
+	uint64_t other;	/* set once: the site for the overflow has none itself */
 	uint64_t lives[HP_LIFE_CLASSES];	/* its thread: sampled blocks it freed, by age */
 	uint64_t sizes[HP_SIZE_CLASSES];	/* its thread: sampled blocks, by size */
 	_Atomic uint64_t map_sites;	/* its thread: head of a list of hp_site, of direct maps */

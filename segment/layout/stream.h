@@ -49,7 +49,7 @@ enum hp_stream_end {
 
 /*
  * The streams that one place opens: those of a thousand files are one record.  An instance that is
- * open has a part of it; later instances use the part again, and its counts go on.
+ * open has a part of it; later instances use the part again, and its counts continue.
  *
  *   instances = ended[0] + ... + ended[3] + parts that are taken
  */
@@ -76,7 +76,7 @@ struct hp_stream {
 	uint64_t reserved;
 };
 
-/* One open instance.  Of items: who has it writes `items`, all others add to `more_items`. */
+/* One open instance.  Of items: its holder writes `items`, all others add to `more_items`. */
 struct hp_stream_part {
 	uint64_t next;	/* set once */
 	uint64_t stream;	/* set once: offset of hp_stream */
@@ -112,7 +112,7 @@ struct hp_stream_entry {
 	uint64_t size;	/* bytes of the item; UINT64_MAX = not known */
 	uint32_t tid;
 	uint32_t length;	/* of `text`; HP_STREAM_CUT = there was more */
-	char text[HP_STREAM_BYTES];	/* what the program says of it */
+	char text[HP_STREAM_BYTES];	/* the program's text for it */
 	uint64_t reserved;
 };
 

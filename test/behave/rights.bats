@@ -9,7 +9,8 @@ load helper
 setup_file()
 {
 	compile app <<<'void leaf(void) { } int main(void) { for (int i = 0; i < 10; i++) leaf(); return 0; }'
-	# Runs code of its own making, named in /tmp/perf-PID.map; the argument: the file there.
+	# Runs code that it makes itself, named in /tmp/perf-PID.map; the argument: the file
+	# there.
 	compile made -fno-instrument-functions <<-'EOF'
 		#include <fcntl.h>
 		#include <stdio.h>

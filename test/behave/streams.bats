@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# streams.bats - streams: items and bytes are those that the program counted, and the program does what it does without us.
+# streams.bats - streams: items and bytes are those that the program counted, and the program behaves as it
+# does without us.
 
 load helper
 

@@ -235,7 +235,7 @@ TEST(trail, the_frame_pointer_counts_only_where_something_hangs_on_it)
 	other.fp++;
 	CHECK(hp_trail_is_at(&trail->frames[2], &other));
 
-	/* After the outermost alone: unused values are no reason to walk again. */
+	/* After the outermost alone: unused values don't justify another walk. */
 	trail->frames[0].needs_fp = false;
 	hp_trail_extend(trail, 1, fresh, 2);
 	CHECK_EQ(trail->count, 3);

@@ -31,8 +31,8 @@ struct hp_focus {
 
 /*
  * State that a report passes to the next refresh of the same program, so that only
- * new data must be found.  All zeroes at first.  A report takes out of it what it
- * needs, and puts it back when it is released.
+ * new data must be found.  All zeroes at first.  A report takes out of it the
+ * parts that it needs, and returns them when it is released.
  */
 struct hp_carry {
 	struct hp_model model;

@@ -178,7 +178,7 @@ bool hp_section_has_data(const struct hp_section *section, const struct hp_repor
 const char *hp_section_about(const struct hp_section *section, const struct hp_report *report);
 const char *hp_section_none(const struct hp_section *section, struct hp_report *report);
 
-/* Sets how many rows are shown: by its own setting, HOTPATH_LIMIT, the usual; 0 = all. */
+/* Sets how many rows are shown: by its setting, HOTPATH_LIMIT, the usual; 0 = all. */
 void hp_section_cut(const struct hp_section *section, const struct hp_report *report,
 		    struct hp_list *list);
 

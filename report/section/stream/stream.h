@@ -22,7 +22,7 @@
 
 struct hp_stream_item {
 	struct hp_stream_entry record;
-	char *text;	/* NULL = the program says nothing of it */
+	char *text;	/* NULL = the program gives none */
 };
 
 struct hp_stream_row {
@@ -32,7 +32,7 @@ struct hp_stream_row {
 	struct hp_lock_place site;
 	char *label;	/* NULL = none */
 	char *path;	/* of the first instance; NULL = none */
-	char *name;	/* what it is called here */
+	char *name;	/* its name here */
 	uint32_t flags;	/* HP_STREAM_NAMES, ... */
 	uint64_t instances;
 	uint64_t ended[HP_STREAM_ENDS];

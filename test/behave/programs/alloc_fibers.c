@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_fibers.c - a thread with a hundred stacks, each of which allocates.
+ * alloc_fibers.c - a thread with a hundred stacks, and an allocation on each.
  *
  * They lie next to each other where the C library maps large blocks: below the
  * thread's stack, with its guard page in between.

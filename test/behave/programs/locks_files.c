@@ -2,7 +2,7 @@
 /*
  * locks_files.c - once-only actions, locks on files, locks of streams.
  *
- *	once	two threads, one of which waits for the other's once-only action
+ *	once	two threads, where one waits for the other's once-only action
  *	file	PATH: locks of all kinds, tries that fail, and a wait for a child's lock
  *	stream	flockfile, again and again, and a thread that waits for it
  */

@@ -1,4 +1,7 @@
-/* streams.c - streams that the program marks; prints what the report has to say of them: LABEL INSTANCES ITEMS BYTES. */
+/*
+ * streams.c - streams that the program marks; prints the expected figures of the
+ * report: LABEL INSTANCES ITEMS BYTES.
+ */
 #include <hotpath.h>
 #include <pthread.h>
 #include <stdio.h>
