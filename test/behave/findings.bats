@@ -104,10 +104,16 @@ for found in report["findings"]:
 }
 
 @test "findings: a run that is too short is not judged" {
-	"$HP_RUN" "$(type -P true)" 2>/dev/null
+	# Where little CPU time is given, the shortest program may take longer than that.
+	for try in {1..20}; do
+		"$HP_RUN" "$(type -P true)" 2>/dev/null
+		HOTPATH_REPORT=short "$HP_BUILD/hotpath" report -f json true >"$T/json"
+		jq -e '.summary.wall_ns < 2e7' "$T/json" >/dev/null && break
+	done
+	[ "$try" -lt 20 ] || skip "no run took less than 20 ms"
 	HOTPATH_REPORT=short "$HP_BUILD/hotpath" report true >"$T/text"
 	grep -q 'too short to judge' "$T/text"
-	HOTPATH_REPORT=short "$HP_BUILD/hotpath" report -f json true | grep -q '"findings":\[\]'
+	jq -e '.findings == []' "$T/json"
 }
 
 @test "findings: asking for them alone records all that they need" {
