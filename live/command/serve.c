@@ -65,7 +65,6 @@ static const struct option options[] = {
 	{ "prometheus", required_argument, NULL, FLAG_PROMETHEUS },
 	{ "mcp", required_argument, NULL, FLAG_MCP },
 	{ "parent", required_argument, NULL, FLAG_PARENT },
-	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -96,29 +95,30 @@ static int number_of(const char *text)
 	return *text && !*end && number >= 0 && number < INT32_MAX ? (int)number : -1;
 }
 
-static bool option_take(struct serve *serve, int letter)
+static bool option_take(void *command, int val, const char *value)
 {
-	switch (letter) {
+	struct serve *serve = command;
+
+	switch (val) {
 	case 'p':
-		return hp_settings_set(&serve->settings, "HOTPATH_METRICS_PORT", optarg, say_line,
+		return hp_settings_set(&serve->settings, "HOTPATH_METRICS_PORT", value, say_line,
 				       NULL);
 	case 'b':
-		return hp_settings_set(&serve->settings, "HOTPATH_METRICS_BIND", optarg, say_line,
+		return hp_settings_set(&serve->settings, "HOTPATH_METRICS_BIND", value, say_line,
 				       NULL);
 	case FLAG_MCP_PORT:
 		serve->has_mcp_port = true;
-		return hp_settings_set(&serve->settings, "HOTPATH_MCP_PORT", optarg, say_line,
-				       NULL);
+		return hp_settings_set(&serve->settings, "HOTPATH_MCP_PORT", value, say_line, NULL);
 	case FLAG_FD:
-		return (serve->fd = number_of(optarg)) >= 0;
+		return (serve->fd = number_of(value)) >= 0;
 	case FLAG_LISTEN:
-		return (serve->metrics = number_of(optarg)) >= 0;
+		return (serve->metrics = number_of(value)) >= 0;
 	case FLAG_PROMETHEUS:
-		return (serve->prometheus = number_of(optarg)) >= 0;
+		return (serve->prometheus = number_of(value)) >= 0;
 	case FLAG_MCP:
-		return (serve->mcp = number_of(optarg)) >= 0;
+		return (serve->mcp = number_of(value)) >= 0;
 	case FLAG_PARENT:
-		return (serve->parent = number_of(optarg)) > 0;
+		return (serve->parent = number_of(value)) > 0;
 	default:
 		return false;
 	}
@@ -127,16 +127,11 @@ static bool option_take(struct serve *serve, int letter)
 /* Returns -1 to continue, else the exit status. */
 static int options_read(struct serve *serve, int argc, char **argv)
 {
-	int letter;
+	static const struct hp_option_table table = { options, usage_text, option_take };
+	int status = hp_options_read(&table, serve, argc, argv);
 
-	while ((letter = hp_option_next(argc, argv, "p:b:h", options, NULL)) != -1) {
-		if (letter == 'h') {
-			fputs(usage_text, stdout);
-			return 0;
-		}
-		if (!option_take(serve, letter))
-			return HP_EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	serve->name = argv[optind];
 	if (argc - optind <= 1)
 		return -1;

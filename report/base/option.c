@@ -4,8 +4,13 @@
  */
 #include "report/base/option.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "report/base/exit.h"
+#include "util/assert.h"
 
 #define LETTERS_MAX 128
 
@@ -35,4 +40,35 @@ int hp_option_next(int argc, char **argv, const char *letters, const struct opti
 	else
 		complain(argv[0], "unknown option", (char[]){ '-', (char)optopt, 0 });
 	return '?';
+}
+
+int hp_options_read(const struct hp_option_table *table, void *command, int argc, char **argv)
+{
+	struct option options[HP_OPTIONS_MAX + 2] = { { NULL, 0, NULL, 0 } };
+	char letters[2 * HP_OPTIONS_MAX + 2];
+	size_t count = 0, used = 0;
+	int val;
+
+	for (; table->options[count].name; count++) {
+		const struct option *option = &table->options[count];
+
+		HP_ASSERT(count < HP_OPTIONS_MAX);
+		options[count] = *option;
+		if (option->val > UCHAR_MAX || !isalpha(option->val))
+			continue;
+		letters[used++] = (char)option->val;
+		if (option->has_arg == required_argument)
+			letters[used++] = ':';
+	}
+	options[count] = (struct option){ "help", no_argument, NULL, 'h' };
+	strcpy(letters + used, "h");
+	while ((val = hp_option_next(argc, argv, letters, options, NULL)) != -1) {
+		if (val == 'h') {
+			fputs(table->usage, stdout);
+			return 0;
+		}
+		if (val == '?' || !table->take(command, val, optarg))
+			return HP_EXIT_USAGE;
+	}
+	return -1;
 }

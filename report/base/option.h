@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option.h - getopt_long(3) with our form of error messages.
+ * option.h - getopt_long(3) with our form of error messages, and tables of
+ * options for commands.
  */
 #ifndef HP_REPORT_BASE_OPTION_H
 #define HP_REPORT_BASE_OPTION_H
 
 #include <getopt.h>
+#include <stdbool.h>
 
 /*
  * The next option's letter or value, -1 at their end. '?' = invalid; one line
@@ -14,5 +16,21 @@
  */
 int hp_option_next(int argc, char **argv, const char *letters, const struct option *options,
 		   int *index);
+
+/* The options of a command. */
+struct hp_option_table {
+	const struct option *options;	/* `val` a letter: there is -LETTER, too; ends with zeroes */
+	const char *usage;	/* for -h and --help, which need no entry */
+	/* False = the value is invalid, which was reported. `value` NULL = takes none. */
+	bool (*take)(void *command, int val, const char *value);
+};
+
+#define HP_OPTIONS_MAX 16	/* of a table */
+
+/*
+ * Passes each option to `take` with `command`; optind is then the first other
+ * word. Returns -1 to continue, else the exit status.
+ */
+int hp_options_read(const struct hp_option_table *table, void *command, int argc, char **argv);
 
 #endif

@@ -83,16 +83,13 @@ static int run_explain(const char *path, unsigned long number)
 
 int hp_cmd_explain(int argc, char **argv)
 {
-	static const struct option options[] = { { "help", no_argument, NULL, 'h' },
-						 { NULL, 0, NULL, 0 } };
+	static const struct option none = { NULL, 0, NULL, 0 };
+	static const struct hp_option_table table = { &none, usage_text, NULL };
 	unsigned long number = 0;
-	int letter;
+	int status = hp_options_read(&table, NULL, argc, argv);
 
-	while ((letter = hp_option_next(argc, argv, "h", options, NULL)) != -1) {
-		if (letter == 'h')
-			fputs(usage_text, stdout);
-		return letter == 'h' ? 0 : HP_EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	if (argc - optind > 2) {
 		fprintf(stderr,
 			"hotpath explain: one FILE at a time; see hotpath explain --help\n");

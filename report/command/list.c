@@ -187,22 +187,24 @@ static void others_tell(void)
 			others, others == 1 ? "" : "s");
 }
 
+static bool option_take(void *is_all, int val, const char *value)
+{
+	(void)val, (void)value;
+	*(bool *)is_all = true;	/* the only one */
+	return true;
+}
+
 int hp_cmd_list(int argc, char **argv)
 {
 	static const struct option options[] = { { "all", no_argument, NULL, 'a' },
-						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
+	static const struct hp_option_table table = { options, usage_text, option_take };
 	struct hp_store store;
 	bool is_all = false;
-	int letter;
+	int status = hp_options_read(&table, &is_all, argc, argv);
 
-	while ((letter = hp_option_next(argc, argv, "ah", options, NULL)) != -1) {
-		if (letter == 'h')
-			fputs(usage_text, stdout);
-		if (letter != 'a')
-			return letter == 'h' ? 0 : HP_EXIT_USAGE;
-		is_all = true;
-	}
+	if (status >= 0)
+		return status;
 	if (optind < argc) {
 		fprintf(stderr, "hotpath list: unexpected argument; see hotpath list --help\n");
 		return HP_EXIT_USAGE;

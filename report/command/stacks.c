@@ -91,26 +91,27 @@ static bool pid_set(struct ask *ask, int argc, char **argv)
 	return true;
 }
 
+static bool option_take(void *command, int val, const char *value)
+{
+	struct ask *ask = command;
+
+	ask->is_all |= val == 'a';
+	ask->is_json |= val == 'j';
+	return val != 'f' || format_set(ask, value);
+}
+
 /* Returns -1 to continue, else the exit status. */
 static int options_read(struct ask *ask, int argc, char **argv)
 {
 	static const struct option options[] = { { "all", no_argument, NULL, 'a' },
 						 { "format", required_argument, NULL, 'f' },
 						 { "json", no_argument, NULL, 'j' },
-						 { "help", no_argument, NULL, 'h' },
 						 { NULL, 0, NULL, 0 } };
-	int letter;
+	static const struct hp_option_table table = { options, usage_text, option_take };
+	int status = hp_options_read(&table, ask, argc, argv);
 
-	while ((letter = hp_option_next(argc, argv, "af:jh", options, NULL)) != -1) {
-		if (letter == 'h') {
-			fputs(usage_text, stdout);
-			return 0;
-		}
-		if (letter == '?' || (letter == 'f' && !format_set(ask, optarg)))
-			return HP_EXIT_USAGE;
-		ask->is_all |= letter == 'a';
-		ask->is_json |= letter == 'j';
-	}
+	if (status >= 0)
+		return status;
 	return pid_set(ask, argc, argv) ? -1 : HP_EXIT_USAGE;
 }
 

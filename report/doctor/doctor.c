@@ -231,32 +231,33 @@ static bool find_program(struct doctor *doctor, const char *name)
 	return true;
 }
 
+static bool option_take(void *command, int val, const char *value)
+{
+	struct doctor *doctor = command;
+
+	if (val == 'r')
+		doctor->patient.root = value;
+	else
+		doctor->is_json = true;
+	return true;
+}
+
 int hp_cmd_doctor(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "root", required_argument, NULL, 'r' },
 		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
+	static const struct hp_option_table table = { options, help_text, option_take };
 	static struct doctor doctor = {
 		.groups = machine_groups,
 		.group_count = sizeof(machine_groups) / sizeof(machine_groups[0]),
 	};
-	int letter;
+	int status = hp_options_read(&table, &doctor, argc, argv);
 
-	while ((letter = hp_option_next(argc, argv, "r:jh", options, NULL)) != -1) {
-		if (letter == 'h') {
-			fputs(help_text, stdout);
-			return 0;
-		}
-		if (letter == 'r')
-			doctor.patient.root = optarg;
-		else if (letter == 'j')
-			doctor.is_json = true;
-		else
-			return HP_EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	if (doctor.patient.root && !is_folder(doctor.patient.root)) {
 		fprintf(stderr, "hotpath: doctor: %s: no such folder\n", doctor.patient.root);
 		return HP_EXIT_USAGE;

@@ -39,7 +39,6 @@ static const struct option options[] = {
 	{ "metrics-auth-token", required_argument, NULL, 't' },
 	{ "refresh-interval", required_argument, NULL, 'r' },
 	{ "tab", required_argument, NULL, 'T' },
-	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -68,21 +67,23 @@ static bool set(struct wish *wish, const char *name, const char *value)
 	return hp_settings_set(&wish->settings, name, value, say_line, NULL);
 }
 
-static bool option_take(struct wish *wish, int letter)
+static bool option_take(void *command, int val, const char *value)
 {
-	switch (letter) {
+	struct wish *wish = command;
+
+	switch (val) {
 	case 'p':
 		wish->is_http = true;
-		return set(wish, "HOTPATH_METRICS_PORT", optarg);
+		return set(wish, "HOTPATH_METRICS_PORT", value);
 	case 'H':
 		wish->is_http = true;
-		return set(wish, "HOTPATH_METRICS_HOST", optarg);
+		return set(wish, "HOTPATH_METRICS_HOST", value);
 	case 't':
-		return set(wish, "HOTPATH_METRICS_AUTH_TOKEN", optarg);
+		return set(wish, "HOTPATH_METRICS_AUTH_TOKEN", value);
 	case 'r':
-		return set(wish, "HOTPATH_TUI_REFRESH_INTERVAL_MS", optarg);
+		return set(wish, "HOTPATH_TUI_REFRESH_INTERVAL_MS", value);
 	case 'T':
-		return set(wish, "HOTPATH_TUI_TAB", optarg);
+		return set(wish, "HOTPATH_TUI_TAB", value);
 	default:
 		return false;
 	}
@@ -91,16 +92,11 @@ static bool option_take(struct wish *wish, int letter)
 /* Returns -1 to continue, else the exit status. */
 static int options_read(struct wish *wish, int argc, char **argv)
 {
-	int letter;
+	static const struct hp_option_table table = { options, usage_text, option_take };
+	int status = hp_options_read(&table, wish, argc, argv);
 
-	while ((letter = hp_option_next(argc, argv, "p:H:t:r:T:h", options, NULL)) != -1) {
-		if (letter == 'h') {
-			fputs(usage_text, stdout);
-			return 0;
-		}
-		if (!option_take(wish, letter))
-			return HP_EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	wish->name = argv[optind];
 	if (argc - optind > 1) {
 		fprintf(stderr,
