@@ -348,7 +348,7 @@ own_port()
 	press n
 	shows 'samples up to now; n shows the snapshot again'
 	press n
-	shows 'the snapshot; n goes on'
+	shows 'the snapshot; n continues'
 }
 
 @test "console: who calls a function, over all paths, with the calls that it has from there" {
@@ -564,7 +564,7 @@ comes_back_as_it_was()
 	kill "$(cat "$T/fake-crate.pid")"
 	rm "$T/crate.port"
 	shows 'Stale'
-	shows 'Nobody listens'
+	shows 'Nothing listens'
 	shows '^shop::nap'
 }
 

@@ -148,7 +148,7 @@ damaged()
 	damaged time 't["samples"]["time"].reverse()'
 	[[ "$output" == *"samples.time is not in the order of time"* ]]
 	damaged schema 'p["meta"]["markerSchema"] = []'
-	[[ "$output" == *"and there is no schema of it"* ]]
+	[[ "$output" == *"which has no schema"* ]]
 	damaged version 'p["meta"]["preprocessedProfileVersion"] = 12'
 	[[ "$output" == *"has version 12; this command knows version 49"* ]]
 	damaged id 'p["libs"][0]["breakpadId"] = "12"'
