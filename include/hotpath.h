@@ -42,6 +42,11 @@
  *	HOTPATH_GAUGE_SET(name, number);	sets a number that goes up and down,
  *	HOTPATH_GAUGE_INC(name, number);	adds to it,
  *	HOTPATH_GAUGE_DEC(name, number);	subtracts from it
+ *	HOTPATH_FUTURE(object, label);	starts a future of the program,
+ *	HOTPATH_FUTURE_POLL(object);	begins a poll of it,
+ *	HOTPATH_FUTURE_PENDING(object);	ends a poll: not ready,
+ *	HOTPATH_FUTURE_READY(object, result);	ends it
+ *	HOTPATH_FUTURE_CANCEL(object);	gives it up
  *	HOTPATH_SKIP			excludes a function from instrumentation
  *	HOTPATH_DEFAULTS(settings);	sets defaults for the program's settings
  *
@@ -145,6 +150,17 @@ HOTPATH_IMPORT_ void hotpath_value_show(struct hotpath_value *place, int what, c
 #define HOTPATH_TYPE_TEXT 8 /* a pointer to a text that ends with a 0 */
 #define HOTPATH_TYPE_CHARS 9 /* `size` characters, or up to a 0 */
 
+/* What a future does.  `place` is of its first step, and NULL of the others. */
+HOTPATH_IMPORT_ void hotpath_future(struct hotpath_value *place, int step, const void *object,
+				    const char *text);
+
+#define HOTPATH_STEP_BEGIN 1
+#define HOTPATH_STEP_POLL 2
+#define HOTPATH_STEP_PENDING 3
+#define HOTPATH_STEP_READY 4	/* `text` is its result, or NULL */
+#define HOTPATH_STEP_CANCEL 5
+#define HOTPATH_STEP_RESULT 6	/* the result, before it is ready */
+
 /* Values of `what` in hotpath_label, and what `object` is then. */
 #define HOTPATH_LABEL_LOCK 1	/* the address of a lock */
 #define HOTPATH_MARK_FD 2	/* a descriptor */
@@ -165,7 +181,7 @@ HOTPATH_IMPORT_ void hotpath_value_show(struct hotpath_value *place, int what, c
  * program, most linkers resolve an undefined weak symbol to 0 for good.  So
  * libhotpath.so searches for the ELF note below when it starts; the note holds
  * the distance to this struct and its number of pointers.  A header with more
- * pointers must rename hotpath_hooks_3, so that objects compiled with either
+ * pointers must rename hotpath_hooks_4, so that objects compiled with either
  * header can be linked together.
  */
 struct hotpath_hooks {
@@ -177,6 +193,8 @@ struct hotpath_hooks {
 	void (*volatile gauge)(struct hotpath_value *place, int change, double number);
 	void (*volatile value)(struct hotpath_value *place, int what, const void *value,
 			       unsigned long size);
+	void (*volatile future)(struct hotpath_value *place, int step, const void *object,
+				const char *text);
 };
 
 #define HOTPATH_NOTE_HOOKS 1 /* types of the notes called "hotpath" */
@@ -193,10 +211,10 @@ struct hotpath_hooks {
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern __attribute__((visibility("hidden"))) struct hotpath_hooks hotpath_hooks_3;
-__attribute__((weak, used)) struct hotpath_hooks hotpath_hooks_3 = {
+extern __attribute__((visibility("hidden"))) struct hotpath_hooks hotpath_hooks_4;
+__attribute__((weak, used)) struct hotpath_hooks hotpath_hooks_4 = {
 	hotpath_block_enter, hotpath_block_leave,  hotpath_name,      hotpath_result,
-	hotpath_label,	     hotpath_gauge_change, hotpath_value_show
+	hotpath_label,	     hotpath_gauge_change, hotpath_value_show, hotpath_future
 };
 #ifdef __cplusplus
 }
@@ -207,7 +225,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 	"\t.balign 4\n"
 	"\t.long 8, 8, 1\n"
 	"\t.asciz \"hotpath\"\n"
-	"\t.long hotpath_hooks_3 - ., 7\n"
+	"\t.long hotpath_hooks_4 - ., 8\n"
 	"\t.popsection");
 #endif
 
@@ -229,7 +247,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 
 static HOTPATH_INLINE_ struct hotpath_block *hotpath_enter_(struct hotpath_block *block)
 {
-	void (*enter)(struct hotpath_block *) = hotpath_hooks_3.enter;
+	void (*enter)(struct hotpath_block *) = hotpath_hooks_4.enter;
 
 	if (__builtin_expect(enter != HOTPATH_NULL_, 0))
 		enter(block);
@@ -238,7 +256,7 @@ static HOTPATH_INLINE_ struct hotpath_block *hotpath_enter_(struct hotpath_block
 
 static HOTPATH_INLINE_ void hotpath_leave_(struct hotpath_block *block)
 {
-	void (*leave)(struct hotpath_block *) = hotpath_hooks_3.leave;
+	void (*leave)(struct hotpath_block *) = hotpath_hooks_4.leave;
 
 	if (__builtin_expect(leave != HOTPATH_NULL_, 0))
 		leave(block);
@@ -252,7 +270,7 @@ static HOTPATH_INLINE_ void hotpath_leave_scope_(struct hotpath_block *const *bl
 /* Calls once per place: the library sets `key` when it is done. */
 static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 {
-	void (*call)(struct hotpath_block *) = hotpath_hooks_3.name;
+	void (*call)(struct hotpath_block *) = hotpath_hooks_4.name;
 
 	if (__builtin_expect(call != HOTPATH_NULL_, 0) &&
 	    __atomic_load_n(&name->key, __ATOMIC_RELAXED) == HOTPATH_NULL_)
@@ -296,7 +314,7 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
  */
 #define HOTPATH_RESULT(text) \
 	do { \
-		void (*hotpath_result_)(const char *) = hotpath_hooks_3.result; \
+		void (*hotpath_result_)(const char *) = hotpath_hooks_4.result; \
 		if (__builtin_expect(hotpath_result_ != HOTPATH_NULL_, 0)) \
 			hotpath_result_(text); \
 	} while (0)
@@ -304,7 +322,7 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 /* The arguments are evaluated only if the library is loaded. */
 #define HOTPATH_MARK_(what, object, text) \
 	do { \
-		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_3.label; \
+		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_4.label; \
 		if (__builtin_expect(hotpath_label_ != HOTPATH_NULL_, 0)) \
 			hotpath_label_(what, object, text); \
 	} while (0)
@@ -382,7 +400,7 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 #define HOTPATH_STREAM(object, text) HOTPATH_MARK_(HOTPATH_MARK_STREAM, object, text)
 #define HOTPATH_STREAM_LOG(object, bytes, text) \
 	do { \
-		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_3.label; \
+		void (*hotpath_label_)(int, const void *, const char *) = hotpath_hooks_4.label; \
 		if (__builtin_expect(hotpath_label_ != HOTPATH_NULL_, 0)) { \
 			const unsigned long hotpath_bytes_ = HOTPATH_SIZE_(bytes); \
 			const unsigned long hotpath_more_ = hotpath_bytes_ >> HOTPATH_MORE_BITS; \
@@ -399,6 +417,48 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 #define HOTPATH_STREAM_ITEM(object, bytes) HOTPATH_STREAM_LOG(object, bytes, HOTPATH_NULL_)
 #define HOTPATH_STREAM_END(object) HOTPATH_MARK_(HOTPATH_MARK_ENDED, object, HOTPATH_NULL_)
 #define HOTPATH_STREAM_FAIL(object) HOTPATH_MARK_(HOTPATH_MARK_FAILED, object, HOTPATH_NULL_)
+
+/* --- futures --- */
+
+/*
+ * HOTPATH_FUTURE(object, label) - starts a future: work that is begun, polled any number of times, and
+ * ready or given up in the end.  `object` is any address that tells it from others meanwhile; `label`
+ * is a string literal, "" shows file and line.  An earlier future of the same object that did
+ * not end counts as cancelled.
+ *
+ * HOTPATH_FUTURE_POLL(object) and HOTPATH_FUTURE_PENDING(object) - around a piece of its work after which it
+ * is not ready.  Any thread may do the next piece; two at once may not.
+ *
+ * HOTPATH_FUTURE_READY(object, result) - it is done; ends a poll that goes on, too.  `result` is a
+ * const char *, of which the first 80 bytes are kept, or NULL.
+ *
+ * HOTPATH_FUTURE_CANCEL(object) - it is given up.  Ends a poll that goes on, too.
+ *
+ * The table of futures shows calls, polls, their time, how long calls waited for their first poll and how long
+ * they took in all, and what was allocated in polls.  Calls of unknown objects do nothing.  Some
+ * 30,000 may be in flight at a time; others are counted as lost.
+ */
+#define HOTPATH_STEP_(place, step, object, text) \
+	do { \
+		void (*hotpath_future_)(struct hotpath_value *, int, const void *, const char *) = \
+			hotpath_hooks_4.future; \
+		if (__builtin_expect(hotpath_future_ != HOTPATH_NULL_, 0)) \
+			hotpath_future_(place, step, object, text); \
+	} while (0)
+
+#define HOTPATH_FUTURE(object, label) \
+	do { \
+		static struct hotpath_value hotpath_started_ = HOTPATH_VALUE_INIT_("" label ""); \
+		HOTPATH_STEP_(&hotpath_started_, HOTPATH_STEP_BEGIN, object, HOTPATH_NULL_); \
+	} while (0)
+#define HOTPATH_FUTURE_POLL(object) \
+	HOTPATH_STEP_(HOTPATH_NULL_, HOTPATH_STEP_POLL, object, HOTPATH_NULL_)
+#define HOTPATH_FUTURE_PENDING(object) \
+	HOTPATH_STEP_(HOTPATH_NULL_, HOTPATH_STEP_PENDING, object, HOTPATH_NULL_)
+#define HOTPATH_FUTURE_READY(object, result) \
+	HOTPATH_STEP_(HOTPATH_NULL_, HOTPATH_STEP_READY, object, result)
+#define HOTPATH_FUTURE_CANCEL(object) \
+	HOTPATH_STEP_(HOTPATH_NULL_, HOTPATH_STEP_CANCEL, object, HOTPATH_NULL_)
 
 /* --- values --- */
 
@@ -417,7 +477,7 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 #define HOTPATH_GAUGE_(name, change, number) \
 	do { \
 		void (*hotpath_gauge_)(struct hotpath_value *, int, double) = \
-			hotpath_hooks_3.gauge; \
+			hotpath_hooks_4.gauge; \
 		if (__builtin_expect(hotpath_gauge_ != HOTPATH_NULL_, 0)) { \
 			static struct hotpath_value hotpath_place_ = \
 				HOTPATH_VALUE_INIT_("" name ""); \
@@ -436,7 +496,7 @@ static HOTPATH_INLINE_ void hotpath_show_(struct hotpath_value *place, int what,
 					  unsigned long size)
 {
 	void (*show)(struct hotpath_value *, int, const void *, unsigned long) =
-		hotpath_hooks_3.value;
+		hotpath_hooks_4.value;
 
 	if (__builtin_expect(show != HOTPATH_NULL_, 0))
 		show(place, what, value, size);
@@ -454,7 +514,7 @@ static HOTPATH_INLINE_ void hotpath_show_(struct hotpath_value *place, int what,
 #define HOTPATH_DBG_(text, expression) ::hotpath::dbg_(HOTPATH_PLACE_(text), expression)
 #define HOTPATH_VAL_(key, expression) \
 	do { \
-		if (__builtin_expect(hotpath_hooks_3.value != HOTPATH_NULL_, 0)) \
+		if (__builtin_expect(hotpath_hooks_4.value != HOTPATH_NULL_, 0)) \
 			::hotpath::show_(HOTPATH_PLACE_(key), HOTPATH_VALUE_VAL, expression); \
 	} while (0)
 
@@ -502,7 +562,7 @@ static HOTPATH_INLINE_ void hotpath_show_(struct hotpath_value *place, int what,
 
 #define HOTPATH_VAL_NAMED_(key, name, expression) \
 	do { \
-		if (__builtin_expect(hotpath_hooks_3.value != HOTPATH_NULL_, 0)) { \
+		if (__builtin_expect(hotpath_hooks_4.value != HOTPATH_NULL_, 0)) { \
 			static struct hotpath_value HOTPATH_JOIN_(name, place_) = \
 				HOTPATH_VALUE_INIT_(key); \
 			__extension__ __auto_type name = ((void)0, expression); \
@@ -754,6 +814,11 @@ template <class T> HOTPATH_INLINE_ T dbg_(hotpath_value *place, const T &v)
 #define HOTPATH_STREAM_LOG(object, bytes, text) ((void)0)
 #define HOTPATH_STREAM_END(object) ((void)0)
 #define HOTPATH_STREAM_FAIL(object) ((void)0)
+#define HOTPATH_FUTURE(object, label) ((void)0)
+#define HOTPATH_FUTURE_POLL(object) ((void)0)
+#define HOTPATH_FUTURE_PENDING(object) ((void)0)
+#define HOTPATH_FUTURE_READY(object, result) ((void)0)
+#define HOTPATH_FUTURE_CANCEL(object) ((void)0)
 #if defined(__cplusplus) ? __cplusplus >= 201103L : defined(__STDC_VERSION__)
 #define HOTPATH_DBG(...) (__VA_ARGS__)
 #define HOTPATH_VAL(key, ...) ((void)0)

@@ -33,6 +33,7 @@
 #define HP_KEY_WAITING "waiting"
 #define HP_KEY_LOOPS "tokio_runtime"
 #define HP_KEY_STREAMS "streams"
+#define HP_KEY_FUTURES "futures"
 #define HP_KEY_THREADS "threads"
 #define HP_KEY_THREAD_STATES "thread-states"
 #define HP_KEY_DEBUG "debug"
@@ -59,7 +60,7 @@
 	NOW(channels, HP_KEY_CHANNELS) \
 	NOW(channels_latency, "channels-latency") \
 	NOW(streams, HP_KEY_STREAMS) \
-	LATER(futures, "futures") \
+	NOW(futures, HP_KEY_FUTURES) \
 	NOW(rw_locks, HP_KEY_RW_LOCKS) \
 	NOW(mutexes, HP_KEY_MUTEXES) \
 	NOW(conds, HP_KEY_CONDS) \

@@ -326,7 +326,8 @@ static void set_usual(struct hp_settings *out)
 
 	memset(out, 0, sizeof(*out));
 	out->limit = out->functions_limit = out->threads_limit = HP_LIMIT_UNSET;
-	out->alloc_limit = out->channels_limit = out->streams_limit = HP_LIMIT_UNSET;
+	out->alloc_limit = out->channels_limit = out->futures_limit = out->streams_limit =
+		HP_LIMIT_UNSET;
 	out->tui_logs = HP_LIMIT_UNSET;
 	for (size_t i = 0; i < hp_setting_count; i++)
 		if (hp_setting_table[i].usual)

@@ -89,6 +89,7 @@ struct hp_settings {
 	uint64_t threads_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t alloc_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t channels_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t futures_limit; /* HP_LIMIT_UNSET = not set */
 	uint64_t streams_limit; /* HP_LIMIT_UNSET = not set */
 	uint64_t loop_lag_ms; /* a longer busy span of an event loop is a finding */
 	uint64_t log_length;	/* bytes */

@@ -5,7 +5,7 @@
  * Folder: live/answer - answers to requests: lists, metrics, profiles, all from one snapshot of a
  *   program
  * May use: report/base report/export report/name report/read report/section report/section/channel
- *   report/section/core report/section/cpu report/section/loop report/section/stream report/section/memory
+ *   report/section/core report/section/cpu report/section/future report/section/loop report/section/stream report/section/memory
  *   report/section/thread report/section/timing report/section/value report/section/wait
  *   report/store report/view segment segment/layout util
  *

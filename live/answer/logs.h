@@ -11,6 +11,7 @@ struct hp_answer *hp_logs_timing(struct hp_snapshot *snapshot, const struct hp_r
 struct hp_answer *hp_logs_alloc(struct hp_snapshot *snapshot, const struct hp_request *request);
 
 struct hp_answer *hp_logs_channel(struct hp_snapshot *snapshot, const struct hp_request *request);
+struct hp_answer *hp_logs_future(struct hp_snapshot *snapshot, const struct hp_request *request);
 
 struct hp_answer *hp_logs_stream(struct hp_snapshot *snapshot, const struct hp_request *request);
 

@@ -7,7 +7,7 @@
  * May use: live/answer live/cache live/http report/base report/section
  *   report/section/core report/section/timing report/section/memory report/section/cpu
  *   report/section/wait report/section/channel report/section/loop report/section/stream report/section/thread report/section/mixed
- *   report/section/value
+ *   report/section/value report/section/future
  *   report/store segment
  *
  * Supports both eras of the protocol: clients that begin with `initialize`

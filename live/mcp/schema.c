@@ -55,6 +55,11 @@ static const struct text shapes[] = {
 	{ "shown", "id:i! entry_type:s! source:s! source_display:s! expression:s! log_count:i! "
 		   "last_value:s! min:s max:s location:@location" },
 	{ "change_log", "index:i timestamp:s ago:s value:s thread_id:i source:s" },
+	{ "future_call",
+	  "id:i! future_id:i! state:s! poll_count:i! sampled_polls:i! total_poll_duration_ns:i! "
+	  "max_poll_duration_ns:i! last_poll_duration_ns:i! total_poll_alloc_bytes:i! "
+	  "total_poll_alloc_count:i! max_poll_alloc_bytes:i! last_poll_alloc_bytes:i! queued_ns:i "
+	  "duration_ns:i result:s?" },
 	{ "party", "os_tid:i count:i wait_total_ns:i" },
 	{ "side", "name:s! runs:i! ready_percent:n?" },
 	{ "session", "pid:i! comm:s! session:s! port:i! uptime_ns:i! is_this:b!" },
@@ -82,6 +87,9 @@ static const struct text answers[] = {
 	{ "gauge_logs", "key:s! total_logs:i! logs:[@change_log]! message:s" },
 	{ "val_logs", "key:s! total_logs:i! logs:[@change_log]!" },
 	{ "dbg_logs", "source:s! expression:s! total_logs:i! logs:[@change_log]!" },
+	{ "future_logs",
+	  "id:s! call_count:i! total_polls:i! total_poll_duration_ns:i! total_poll_alloc_bytes:i! "
+	  "total_poll_alloc_count:i! calls:[@future_call]!" },
 	{ "channel_logs", "id:s! sent_logs:[@way]! received_logs:[@way]!" },
 	{ "stream_logs", "id:s! logs:[@item]!" },
 	{ "compare",

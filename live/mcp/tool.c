@@ -118,7 +118,7 @@ static const struct entry entries[] = {
 	LIST(streams),
 	LOGS(streams, "stream_logs", "/{id}/logs", "stream_id", "The last items of one stream."),
 	LIST(futures),
-	LOGS(futures, "future_logs", "/{id}/logs", "future_id", "The last polls of one future."),
+	LOGS(futures, "future_logs", "/{id}/logs", "future_id", "The last calls of one future."),
 	LIST(sql),
 	LOGS(sql, "sql_logs", "/{id}/logs", "sql_id", "The last runs of one query."),
 	LIST(http),

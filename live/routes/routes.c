@@ -71,7 +71,7 @@ static const struct entry entries[] = {
 	LIST(streams),
 	OF(streams, "/{id}/logs", hp_logs_stream, "last items of one"),
 	LIST(futures),
-	NO_LOGS(futures, "/{id}/logs", "future"),
+	OF(futures, "/{id}/logs", hp_logs_future, "last calls of one"),
 	LIST(rw_locks),
 	LIST(mutexes),
 	LIST(sql),

@@ -5,7 +5,7 @@
  * Folder: live/routes - the table of routes for HTTP, MCP and the console
  * May use: live/answer live/export report/base report/section report/section/channel
  *   report/section/core report/section/cpu report/section/loop report/section/memory
- *   report/section/mixed report/section/stream report/section/thread report/section/timing report/section/value
+ *   report/section/future report/section/mixed report/section/stream report/section/thread report/section/timing report/section/value
  *   report/section/wait
  *
  * It is above all answering code. Servers get it as a parameter, so that lower

@@ -110,6 +110,7 @@ struct hp_heap_local {
 	const void *forgiven;	/* a block that is being deleted: to free it again is not strange */
 	uint32_t drops;	/* hp_drops when it was opened */
 	uint64_t random;
+	uint64_t blocks;	/* that it allocated so far, plus `countdown` */
 	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
 	uint32_t *index;	/* sets of HP_PATH_WAYS places in `entries` */
 	uint32_t index_mask;	/* bytes of the sets, but for one */

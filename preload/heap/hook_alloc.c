@@ -169,6 +169,7 @@ static HP_COLD void note_new_leaf(struct hp_heap_local *me, struct hp_site *site
 {
 	struct hp_shadow_word *place = hp_shadow_at(block);
 
+	me->blocks++;
 	if (place)
 		note_at(me, place, site, block, size);
 	else

@@ -20,6 +20,7 @@ void hp_sampled_init(struct hp_heap_local *me)
 {
 	me->random = hp_ticks_about() ^ (uintptr_t)me;
 	me->countdown = hp_random_gap(&me->random, HP_SAMPLED_MEAN);
+	me->blocks = me->countdown;
 }
 
 /* The class of values up to 2^n: n, at most the last one. */
@@ -54,6 +55,7 @@ HP_COLD bool hp_sampled_begin(struct hp_heap_local *me, struct hp_site *site, co
 	uint32_t class = class_of(size, HP_SIZE_CLASSES);
 
 	me->countdown = hp_random_gap(&me->random, HP_SAMPLED_MEAN);
+	me->blocks += me->countdown;
 	me->heap->sizes[class]++;
 	if (spread)
 		hp_count_up(&spread->sizes[class]);

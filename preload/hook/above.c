@@ -6,6 +6,7 @@
 
 #include "preload/call/local.h"
 #include "preload/channel/channel.h"
+#include "preload/future/future.h"
 #include "preload/heap/direct.h"
 #include "preload/heap/heap.h"
 #include "preload/hook/birth.h"
@@ -37,5 +38,6 @@ const struct hp_above hp_above = {
 		&hp_offcpu_note_recorder,
 		&hp_value_recorder,
 		&hp_stream_recorder,
+		&hp_future_recorder,
 	},
 };

@@ -5,7 +5,7 @@
  * Folder: preload/hook - the start and end of the library, and interposed
  *   functions that concern all recorders: the only files that depend on all of
  *   them.
- * May use: preload/value preload/stream preload/loop preload/channel preload/lock preload/wait preload/heap
+ * May use: preload/future preload/value preload/stream preload/loop preload/channel preload/lock preload/wait preload/heap
  *   preload/call preload/thread
  *   preload/guest segment segment/layout unwind include
  */

@@ -178,6 +178,8 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
 	account->values = before.values;
 	account->lost_values = before.lost_values;
 	account->lost_streams = before.lost_streams;
+	account->futures = before.futures;
+	account->lost_futures = before.lost_futures;
 	account->began = beginning_of(process->pid);
 	memcpy(account->name, image_name, sizeof(account->name));
 	account->base_cpu_ns = begin->cpu_ns;

@@ -4,7 +4,7 @@
  *
  * Folder: report/section - the table of all sections, and the report that
  *   shows some of them
- * May use: report/section/finding report/section/loop report/section/stream report/section/mixed report/section/thread report/section/channel
+ * May use: report/section/finding report/section/future report/section/loop report/section/stream report/section/mixed report/section/thread report/section/channel
  *   report/section/wait report/section/memory report/section/cpu
  *   report/section/value report/section/timing report/section/core report/base segment
  */

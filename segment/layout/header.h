@@ -52,6 +52,8 @@
  *   lane      one way of one of these objects; taken over by a later one of its channel
  *   probe     a message on its way whose time is taken
  *   value     values published by the program at one place, or under one key
+ *   future    work that begins at one place in the program, or under one label
+ *   flight    one call of it at a time, from its start to its end
  *   chunk     a piece of the segment that one block (or the header's lists) fills
  *
  * "Offset" is a byte offset from the start of the segment, 0 = none.  Every
@@ -258,6 +260,7 @@ enum hp_recorded_kind {
 	HP_RECORDED_LOOPS = 1 << 5,
 	HP_RECORDED_STREAMS = 1 << 6,
 	HP_RECORDED_VALUES = 1 << 7,
+	HP_RECORDED_FUTURES = 1 << 8,
 };
 
 struct hp_recorded {

@@ -97,7 +97,9 @@ struct hp_account {
 	_Atomic uint64_t values; /* its threads: head of the list of hp_shown */
 	_Atomic uint64_t lost_values; /* its threads: places that found no room for a record */
 	_Atomic uint64_t lost_streams;	/* its threads: instances that found no room */
-	uint64_t reserved[3];
+	_Atomic uint64_t futures; /* its threads: head of the list of hp_future */
+	_Atomic uint64_t lost_futures; /* its threads: calls that found no room for a record */
+	uint64_t reserved[1];
 };
 
 /* The images of one name that are folded in a process record. */

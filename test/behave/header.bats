@@ -553,6 +553,11 @@ int every(int fd, void *object, unsigned long room)
 	HOTPATH_GAUGE_INC("gauge", 1);
 	HOTPATH_GAUGE_DEC("gauge", 1);
 	fd = HOTPATH_DBG(fd + 1);
+	HOTPATH_FUTURE(object, "future");
+	HOTPATH_FUTURE_POLL(object);
+	HOTPATH_FUTURE_PENDING(object);
+	HOTPATH_FUTURE_READY(object, "result");
+	HOTPATH_FUTURE_CANCEL(object);
 	(void)fd, (void)object, (void)room;
 	return 0;
 }

@@ -343,7 +343,7 @@ is_in()
 
 @test "http: a list that nothing fills yet says so" {
 	local name
-	for name in futures sql http server io; do
+	for name in sql http server io; do
 		get "/$name" | query 'a["message"]' | grep -x 'this version of hotpath does not record it'
 	done
 }

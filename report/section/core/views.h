@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#define HP_VIEWS_MAX 16	/* kinds in one report */
+#define HP_VIEWS_MAX 24	/* kinds in one report */
 
 struct hp_view_kind {
 	void (*free)(void *view);

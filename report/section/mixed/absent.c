@@ -7,17 +7,6 @@
  */
 #include "report/section/core/section.h"
 
-const struct hp_section hp_futures_section = {
-	.key = "futures",
-	.json = "futures",
-	.name = "futures",
-	.help = "futures",
-	.subject = HP_SUBJECT_MIXED,
-	.absent = &(const struct hp_absent){ .rows = "data" },
-	.has_own_ids = true,
-	.tool = { .help = "Futures: polls and outcomes." },
-};
-
 const struct hp_section hp_sql_section = {
 	.key = "sql",
 	.json = "sql",

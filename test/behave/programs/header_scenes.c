@@ -235,15 +235,15 @@ static void descriptors(long count)
 	struct hotpath_block *made = malloc(sizeof(*made));
 
 	*made = (struct hotpath_block){ sizeof(*made), 11, "made", "some.py", NULL, NULL };
-	for (long i = 0; hotpath_hooks_3.enter && i < count; i++) {
-		hotpath_hooks_3.enter(&newer.block);
-		hotpath_hooks_3.enter(&nothing);
-		hotpath_hooks_3.enter(made);
-		hotpath_hooks_3.enter(&wrong);
-		hotpath_hooks_3.leave(&wrong);
-		hotpath_hooks_3.leave(made);
-		hotpath_hooks_3.leave(&nothing);
-		hotpath_hooks_3.leave(&newer.block);
+	for (long i = 0; hotpath_hooks_4.enter && i < count; i++) {
+		hotpath_hooks_4.enter(&newer.block);
+		hotpath_hooks_4.enter(&nothing);
+		hotpath_hooks_4.enter(made);
+		hotpath_hooks_4.enter(&wrong);
+		hotpath_hooks_4.leave(&wrong);
+		hotpath_hooks_4.leave(made);
+		hotpath_hooks_4.leave(&nothing);
+		hotpath_hooks_4.leave(&newer.block);
 	}
 	free(made);
 	printf("calls newer %ld\ncalls made %ld\ncalls ?:9 %ld\ncalls wrong 0\n", count, count,

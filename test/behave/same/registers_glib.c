@@ -23,6 +23,7 @@ void own(void)
 	};
 	static struct hotpath_value gauge = { .size = sizeof(gauge), .name = "a gauge", .line = 3 };
 	static struct hotpath_value shown = { .size = sizeof(shown), .name = "a value", .line = 4 };
+	static struct hotpath_value future = { .size = sizeof(future), .name = "a future", .line = 6 };
 	static int number = 5;
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -35,6 +36,10 @@ void own(void)
 		CALL(hotpath_gauge_change, P(&gauge), HOTPATH_CHANGE_SET);
 		CALL(hotpath_value_show, P(&shown), HOTPATH_VALUE_VAL | HOTPATH_TYPE_INT,
 		     P(&number), sizeof(number));
+		CALL(hotpath_future, P(&future), HOTPATH_STEP_BEGIN, P(&number));
+		CALL(hotpath_future, 0, HOTPATH_STEP_POLL, P(&number));
+		CALL(hotpath_future, 0, HOTPATH_STEP_PENDING, P(&number));
+		CALL(hotpath_future, 0, HOTPATH_STEP_READY, P(&number), P("a result"));
 	}
 }
 

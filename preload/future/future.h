@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * future.h - work that is started, waited for and finished.
+ *
+ * A struct hp_future is a place where such work begins; a struct hp_flight carries one call of it at a time, from its
+ * start to its end, and then the next one.  A flight keeps the sums of all calls that it carried, and
+ * only whoever may poll the future now writes it, so a poll needs no atomic instruction.  Starting a call takes
+ * a flight off the place's free list, ending it puts it back: one compare-exchange each.
+ *
+ * A program that calls us by the address of an object finds its flight by a table of the process
+ * (table.c); coroutines keep it in their promise (struct hotpath_task).  Both know whose it is: a forked
+ * child, or a process that has entered another segment, has none of the earlier ones.
+ *
+ * Nothing here waits, and all of it may run in signal handlers.  Where there is no room for a flight the
+ * call is counted at its place as lost; without room for a place, in hp_account.lost_futures.
+ *
+ * Folder: preload/future - futures, coroutines and other work that is waited for
+ * May use: preload/value preload/channel preload/lock preload/heap preload/call preload/thread preload/guest
+ *   segment segment/layout util include
+ */
+#ifndef HP_PRELOAD_FUTURE_FUTURE_H
+#define HP_PRELOAD_FUTURE_FUTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload/guest/above.h"
+#include "preload/guest/guest.h"
+#include "preload/guest/self.h"
+#include "preload/guest/ticks.h"
+#include "preload/heap/heap.h"
+#include "segment/clock.h"
+#include "segment/layout/future.h"
+
+#define HOTPATH_DECLARATIONS
+#include "include/hotpath.h"
+
+extern const struct hp_recorder hp_future_recorder;
+
+/* Starts the library.  False = nothing is recorded. */
+bool hp_future_is_on(void);
+
+/* The record of a place in the source, found or made; of `address` in the code.  NULL = nothing is recorded, or no room. */
+struct hp_future *hp_future_of_place(struct hotpath_value *place);
+struct hp_future *hp_future_of_code(enum hp_future_kind kind, uintptr_t address);
+
+/* A call begins; NULL = no room. */
+struct hp_flight *hp_flight_begin(struct hp_future *future);
+
+/* It ends: HP_FUTURE_READY or HP_FUTURE_CANCELLED.  `text`: its result; NULL = none. */
+void hp_flight_end(struct hp_future *future, struct hp_flight *flight, enum hp_future_state how,
+		   const char *text);
+
+/* Keeps the text until the end of the call. */
+void hp_flight_result(struct hp_flight *flight, const char *text);
+
+/* --- table.c: objects --- */
+
+/* What is in flight at an address. */
+struct hp_object_flight {
+	struct hp_future *future;
+	struct hp_flight *flight;
+};
+
+/* False = the table is full. */
+bool hp_objects_put(uint64_t key, const struct hp_object_flight *to,
+		    struct hp_object_flight *before);
+bool hp_objects_find(uint64_t key, struct hp_object_flight *found);
+bool hp_objects_take(uint64_t key, struct hp_object_flight *taken);
+void hp_objects_forget(void);
+
+/* The same with a call's begin and end: an earlier call that did not end counts as cancelled. */
+void hp_future_begin_at(struct hp_future *future, uint64_t key);
+void hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text);
+
+/* --- polls --- */
+
+/* What the thread has allocated so far, as far as it is recorded; it has no heap before the first allocation. */
+struct hp_allocated {
+	uint64_t thread;
+	uint64_t bytes;
+	uint64_t blocks;
+};
+
+#define HP_NO_HEAP UINT64_MAX /* blocks */
+
+static inline struct hp_allocated hp_flight_allocated(void)
+{
+	const struct hp_heap_local *me = hp_heap();
+	const struct hp_heap *heap = me->heap;
+	struct hp_allocated now = { (uintptr_t)&hp_heap_pointer, 0, HP_NO_HEAP };
+
+	if (HP_LIKELY(heap)) {
+		now.bytes = heap->bytes + heap->temporary_bytes + heap->pending_bytes;
+		now.blocks = me->blocks - me->countdown;
+	}
+	return now;
+}
+
+/* A call that was not polled before: how long it was in the queue. */
+void hp_flight_first(struct hp_flight *flight, uint64_t now);
+
+static HP_HOT void hp_flight_poll(struct hp_flight *flight)
+{
+	uint64_t now = hp_ticks();
+
+	struct hp_allocated allocated = hp_flight_allocated();
+
+	flight->begun_thread = allocated.thread;
+	flight->begun_bytes = allocated.bytes;
+	flight->begun_blocks = allocated.blocks;
+	if (HP_UNLIKELY(flight->polls == flight->polls_before))
+		hp_flight_first(flight, now);
+	flight->polls++;
+	atomic_store_explicit(&flight->state, HP_FUTURE_RUNNING, memory_order_relaxed);
+	flight->begun = now;
+}
+
+/* The thread has allocated something since the poll began. */
+void hp_flight_charge(struct hp_flight *flight, const struct hp_allocated *now);
+
+static HP_HOT void hp_flight_pause(struct hp_flight *flight)
+{
+	struct hp_allocated allocated;
+	uint64_t now;
+
+	if (HP_UNLIKELY(atomic_load_explicit(&flight->state, memory_order_relaxed) !=
+			HP_FUTURE_RUNNING))
+		return;
+	flight->alloc_last = 0;
+	allocated = hp_flight_allocated();
+	/* A poll that another thread ends: two threads' sums have no difference. */
+	if (HP_UNLIKELY(allocated.blocks != flight->begun_blocks) &&
+	    allocated.thread == flight->begun_thread)
+		hp_flight_charge(flight, &allocated);
+	atomic_store_explicit(&flight->state, HP_FUTURE_SUSPENDED, memory_order_relaxed);
+	now = hp_ticks();
+	if (HP_LIKELY(now && flight->begun)) {
+		uint64_t ticks = hp_clock_between(flight->begun, now);
+
+		flight->timed++;
+		flight->poll_ticks += ticks;
+		flight->poll_last = ticks;
+		if (ticks > flight->poll_most)
+			flight->poll_most = ticks;
+	}
+	flight->begun = 0;
+}
+
+#endif
