@@ -154,12 +154,26 @@ HOTPATH_IMPORT_ void hotpath_value_show(struct hotpath_value *place, int what, c
 HOTPATH_IMPORT_ void hotpath_future(struct hotpath_value *place, int step, const void *object,
 				    const char *text);
 
+/* A coroutine of include/hotpath_coroutine.h; zero at first. */
+struct hotpath_task {
+	void *flight; /* the library's, as all up to `is_begun` */
+	void *future;
+	void *owner;
+	unsigned long number;
+	int is_begun; /* the header's */
+	int reserved;
+};
+
+/* `with`: of its first step the function that resumes it, of HOTPATH_STEP_RESULT a text. */
+HOTPATH_IMPORT_ void hotpath_task_step(struct hotpath_task *task, int step, const void *with);
+
 #define HOTPATH_STEP_BEGIN 1
 #define HOTPATH_STEP_POLL 2
 #define HOTPATH_STEP_PENDING 3
 #define HOTPATH_STEP_READY 4	/* `text` is its result, or NULL */
 #define HOTPATH_STEP_CANCEL 5
 #define HOTPATH_STEP_RESULT 6	/* the result, before it is ready */
+#define HOTPATH_STEP_CONTINUE 7 /* of a task: the poll that has just ended goes on */
 
 /* Values of `what` in hotpath_label, and what `object` is then. */
 #define HOTPATH_LABEL_LOCK 1	/* the address of a lock */
@@ -195,6 +209,7 @@ struct hotpath_hooks {
 			       unsigned long size);
 	void (*volatile future)(struct hotpath_value *place, int step, const void *object,
 				const char *text);
+	void (*volatile task)(struct hotpath_task *task, int step, const void *with);
 };
 
 #define HOTPATH_NOTE_HOOKS 1 /* types of the notes called "hotpath" */
@@ -213,8 +228,8 @@ extern "C" {
 #endif
 extern __attribute__((visibility("hidden"))) struct hotpath_hooks hotpath_hooks_4;
 __attribute__((weak, used)) struct hotpath_hooks hotpath_hooks_4 = {
-	hotpath_block_enter, hotpath_block_leave,  hotpath_name,      hotpath_result,
-	hotpath_label,	     hotpath_gauge_change, hotpath_value_show, hotpath_future
+	hotpath_block_enter,  hotpath_block_leave, hotpath_name,   hotpath_result,   hotpath_label,
+	hotpath_gauge_change, hotpath_value_show,  hotpath_future, hotpath_task_step
 };
 #ifdef __cplusplus
 }
@@ -225,7 +240,7 @@ __asm__(".pushsection .note.hotpath,\"a\",%note\n"
 	"\t.balign 4\n"
 	"\t.long 8, 8, 1\n"
 	"\t.asciz \"hotpath\"\n"
-	"\t.long hotpath_hooks_4 - ., 8\n"
+	"\t.long hotpath_hooks_4 - ., 9\n"
 	"\t.popsection");
 #endif
 
@@ -421,6 +436,8 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 /* --- futures --- */
 
 /*
+ * Coroutines of C++20: see hotpath_coroutine.h.
+ *
  * HOTPATH_FUTURE(object, label) - starts a future: work that is begun, polled any number of times, and
  * ready or given up in the end.  `object` is any address that tells it from others meanwhile; `label`
  * is a string literal, "" shows file and line.  An earlier future of the same object that did
@@ -445,6 +462,14 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 		if (__builtin_expect(hotpath_future_ != HOTPATH_NULL_, 0)) \
 			hotpath_future_(place, step, object, text); \
 	} while (0)
+
+static HOTPATH_INLINE_ void hotpath_task_(struct hotpath_task *task, int step, const void *with)
+{
+	void (*call)(struct hotpath_task *, int, const void *) = hotpath_hooks_4.task;
+
+	if (__builtin_expect(call != HOTPATH_NULL_, 0))
+		call(task, step, with);
+}
 
 #define HOTPATH_FUTURE(object, label) \
 	do { \

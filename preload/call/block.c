@@ -273,7 +273,8 @@ static void hooks_fill(struct hotpath_hooks *hooks, uint32_t count, bool is_reco
 	static void *const ours[] = { (void *)hotpath_block_enter, (void *)hotpath_block_leave,
 				      (void *)hotpath_name,	   (void *)hotpath_result,
 				      (void *)hotpath_label,	   (void *)hotpath_gauge_change,
-				      (void *)hotpath_value_show,  (void *)hotpath_future };
+				      (void *)hotpath_value_show,  (void *)hotpath_future,
+				      (void *)hotpath_task_step };
 	void **pointers = (void **)hooks;
 
 	for (uint32_t i = 0; i < count && i < sizeof(ours) / sizeof(ours[0]); i++)

@@ -23,13 +23,15 @@
 #define FILE_MAX 4000
 #define RECORDS_MAX 100000 /* a damaged list must not hold us for ever */
 #define CACHE_BITS 8
+#define CACHE_PROBES 4 /* places of one address: of a line */
 
 static bool is_wanted;
+bool hp_future_is_off;
 
-/* Address in the code -> its place; in a page that a forked child finds empty. */
+/* Address in the code -> its place; in a page that a forked child finds empty.  A key stays where it is. */
 struct known {
-	_Atomic uint64_t key; /* address ^ kind << 56; last */
-	struct hp_future *_Atomic future;
+	_Atomic uint64_t key; /* address ^ kind << 56; 0 = unused */
+	struct hp_future *_Atomic future; /* after the key; NULL = not known yet, or not any more */
 };
 
 static struct known *_Atomic cache;
@@ -51,7 +53,12 @@ static void *record_at(uint64_t line)
 
 bool hp_future_is_on(void)
 {
-	return hp_courier_has_process() && is_wanted;
+	return hp_channel_thread_has_process() && is_wanted;
+}
+
+bool hp_future_is_wanted(void)
+{
+	return !hp_future_is_off && (is_wanted || hp_future_is_on());
 }
 
 static struct hp_account *account_of_process(void)
@@ -185,16 +192,40 @@ struct hp_future *hp_future_of_place(struct hotpath_value *place)
 
 /* --- places in the code --- */
 
-static struct known *cache_of(void)
+static struct known *cache_make(void)
 {
-	struct known *known = atomic_load_explicit(&cache, memory_order_acquire), *made;
+	struct known *known = NULL, *made = hp_pages_wiped();
 
-	if (known)
-		return known;
-	made = hp_pages_wiped();
 	if (made && !atomic_compare_exchange_strong(&cache, &known, made))
 		return known; /* a page is lost, once */
 	return made;
+}
+
+static struct known *known_first(struct known *known, uint64_t key)
+{
+	return known + (key * HP_HASH_GOLDEN >> (64 - CACHE_BITS) & ~(uint64_t)(CACHE_PROBES - 1));
+}
+
+static struct hp_future *known_find(struct known *known, uint64_t key)
+{
+	known = known_first(known, key);
+	for (int i = 0; i < CACHE_PROBES; i++, known++)
+		if (atomic_load_explicit(&known->key, memory_order_relaxed) == key)
+			return atomic_load_explicit(&known->future, memory_order_acquire);
+	return NULL;
+}
+
+static void known_add(struct known *known, uint64_t key, struct hp_future *future)
+{
+	known = known_first(known, key);
+	for (int i = 0; i < CACHE_PROBES; i++, known++) {
+		uint64_t there = 0;
+
+		if (atomic_compare_exchange_strong(&known->key, &there, key) || there == key) {
+			atomic_store_explicit(&known->future, future, memory_order_release);
+			return;
+		}
+	}
 }
 
 struct hp_future *hp_future_of_code(enum hp_future_kind kind, uintptr_t address)
@@ -202,32 +233,36 @@ struct hp_future *hp_future_of_code(enum hp_future_kind kind, uintptr_t address)
 	uint64_t key = (uint64_t)address ^ (uint64_t)kind << 56;
 	struct wanted wanted = { .kind = kind };
 	struct known *known = atomic_load_explicit(&cache, memory_order_acquire);
-	struct hp_future *future;
+	struct hp_future *future = known ? known_find(known, key) : NULL;
 	int saved;
 
-	if (HP_LIKELY(known)) {
-		known += key * HP_HASH_GOLDEN >> (64 - CACHE_BITS);
-		future = atomic_load_explicit(&known->future, memory_order_relaxed);
-		/* Acquire, after the place: a key that is unchanged is the place's. */
-		if (future && atomic_load_explicit(&known->key, memory_order_acquire) == key &&
-		    atomic_load_explicit(&known->future, memory_order_relaxed) == future)
-			return future;
-	}
+	if (HP_LIKELY(future != NULL))
+		return future;
 	saved = errno;
-	future = NULL;
 	if (hp_future_is_on()) {
 		hp_lock_place(address, &wanted.module, &wanted.address);
 		future = future_get(&wanted);
 	}
-	known = future ? cache_of() : NULL;
-	if (known) {
-		known += key * HP_HASH_GOLDEN >> (64 - CACHE_BITS);
-		atomic_store_explicit(&known->key, 0, memory_order_relaxed);
-		atomic_store_explicit(&known->future, future, memory_order_release);
-		atomic_store_explicit(&known->key, key, memory_order_release);
-	}
+	if (future && !known)
+		known = cache_make();
+	if (future && known)
+		known_add(known, key, future);
 	errno = saved;
 	return future;
+}
+
+/* Addresses from `begin` to `end` may be another object's by now. */
+static void forget(uintptr_t begin, uintptr_t end)
+{
+	struct known *known = atomic_load_explicit(&cache, memory_order_acquire);
+
+	for (int i = 0; known && i < 1 << CACHE_BITS; i++) {
+		uint64_t key = atomic_load_explicit(&known[i].key, memory_order_relaxed);
+		uintptr_t address = (uintptr_t)(key << 8 >> 8);
+
+		if (address >= begin && address < end)
+			atomic_store_explicit(&known[i].future, NULL, memory_order_relaxed);
+	}
 }
 
 /* --- flights --- */
@@ -333,6 +368,19 @@ void hp_flight_charge(struct hp_flight *flight, const struct hp_allocated *now)
 	flight->alloc_last = bytes;
 	if (bytes > flight->alloc_most)
 		flight->alloc_most = bytes;
+}
+
+void hp_flight_continue(struct hp_flight *flight)
+{
+	struct hp_allocated allocated = hp_flight_allocated();
+
+	if (flight->timed > flight->timed_before)
+		flight->timed--;
+	flight->begun_thread = allocated.thread;
+	flight->begun_bytes = allocated.bytes;
+	flight->begun_blocks = allocated.blocks;
+	flight->begun = hp_ticks();
+	atomic_store_explicit(&flight->state, HP_FUTURE_RUNNING, memory_order_relaxed);
 }
 
 void hp_flight_result(struct hp_flight *flight, const char *text)
@@ -477,12 +525,61 @@ void hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text)
 		hp_flight_end(object.future, object.flight, how, text);
 }
 
+void hp_future_poll_at(uint64_t key)
+{
+	struct hp_object_flight object;
+
+	if (is_wanted && hp_objects_find(key, &object))
+		hp_flight_poll(object.flight);
+}
+
+void hp_future_ask_at(uint64_t key)
+{
+	struct hp_object_flight object;
+
+	if (!hp_objects_find(key, &object))
+		return;
+	object.flight->polls++;
+	atomic_store_explicit(&object.flight->state, HP_FUTURE_SUSPENDED, memory_order_relaxed);
+}
+
+void hp_future_undo_at(uint64_t key)
+{
+	struct hp_object_flight object;
+
+	if (!hp_objects_take(key, &object))
+		return;
+	atomic_fetch_sub_explicit(&object.future->calls, 1, memory_order_relaxed);
+	object.flight->number = 0;
+	atomic_store_explicit(&object.flight->state, HP_FUTURE_NONE, memory_order_release);
+	flight_release(object.future, object.flight);
+}
+
+void hp_future_thread(uintptr_t at, uint64_t key)
+{
+	struct hp_future *future = is_wanted ? hp_future_of_code(HP_FUTURE_THREAD, at) : NULL;
+
+	if (future)
+		hp_future_begin_at(future, key);
+}
+
+void hp_future_thread_lost(uintptr_t at)
+{
+	struct hp_future *future = is_wanted ? hp_future_of_code(HP_FUTURE_THREAD, at) : NULL;
+
+	if (!future)
+		return;
+	atomic_fetch_add_explicit(&future->calls, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&future->lost, 1, memory_order_relaxed);
+}
+
 /* --- the process --- */
 
 static void configure(const struct hp_settings *settings, bool is_first)
 {
 	(void)is_first;
 	is_wanted = hp_settings_asks(settings, HP_KEY_FUTURES);
+	hp_future_is_off = !is_wanted;
 	if (is_wanted)
 		hp_segment_recorded(&hp_segment, HP_RECORDED_FUTURES);
 }
@@ -524,12 +621,13 @@ static void dropped(void)
 	struct known *known = atomic_load_explicit(&cache, memory_order_acquire);
 
 	for (int i = 0; known && i < 1 << CACHE_BITS; i++)
-		atomic_store_explicit(&known[i].key, 0, memory_order_relaxed);
+		atomic_store_explicit(&known[i].future, NULL, memory_order_relaxed);
 	hp_objects_forget();
 }
 
 const struct hp_recorder hp_future_recorder = {
 	.configure = configure,
 	.fold = fold,
+	.forget = forget,
 	.dropped = dropped,
 };

@@ -37,6 +37,12 @@
 
 extern const struct hp_recorder hp_future_recorder;
 
+/* The library has started, and nobody asked for futures. */
+extern HP_HIDDEN bool hp_future_is_off;
+
+/* Somebody asked for them.  Starts the library. */
+bool hp_future_is_wanted(void);
+
 /* Starts the library.  False = nothing is recorded. */
 bool hp_future_is_on(void);
 
@@ -71,7 +77,18 @@ void hp_objects_forget(void);
 
 /* The same with a call's begin and end: an earlier call that did not end counts as cancelled. */
 void hp_future_begin_at(struct hp_future *future, uint64_t key);
+void hp_future_poll_at(uint64_t key);
+
+/* The program asked, and it is not done. */
+void hp_future_ask_at(uint64_t key);
+
+/* It did not begin after all: as if it had never been. */
+void hp_future_undo_at(uint64_t key);
 void hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text);
+
+/* A thread is created by the code at `at`; one is that nothing else is known of. */
+void hp_future_thread(uintptr_t at, uint64_t key);
+void hp_future_thread_lost(uintptr_t at);
 
 /* --- polls --- */
 
@@ -146,5 +163,8 @@ static HP_HOT void hp_flight_pause(struct hp_flight *flight)
 	}
 	flight->begun = 0;
 }
+
+/* The poll that has just ended goes on, as if it had not ended. */
+void hp_flight_continue(struct hp_flight *flight);
 
 #endif

@@ -25,23 +25,13 @@ static void begin(struct hotpath_value *place, const void *object)
 		hp_future_begin_at(future, key_of(object));
 }
 
-HP_EXPORT void hotpath_future(struct hotpath_value *place, int step, const void *object,
-			      const char *text)
+static HP_COLD void other_step(struct hotpath_value *place, int step, const void *object,
+			       const char *text)
 {
 	struct hp_object_flight found;
 	int saved = errno;
 
-	if (HP_UNLIKELY(hp_is_early()))
-		return;
 	switch (step) {
-	case HOTPATH_STEP_POLL:
-		if (flight_of(object, &found))
-			hp_flight_poll(found.flight);
-		break;
-	case HOTPATH_STEP_PENDING:
-		if (flight_of(object, &found))
-			hp_flight_pause(found.flight);
-		break;
 	case HOTPATH_STEP_RESULT:
 		if (flight_of(object, &found))
 			hp_flight_result(found.flight, text);
@@ -59,4 +49,22 @@ HP_EXPORT void hotpath_future(struct hotpath_value *place, int step, const void 
 		break;
 	}
 	errno = saved;
+}
+
+/* A poll touches errno nowhere. */
+HP_EXPORT void hotpath_future(struct hotpath_value *place, int step, const void *object,
+			      const char *text)
+{
+	struct hp_object_flight found;
+
+	if (HP_UNLIKELY(hp_future_is_off || hp_is_early()))
+		return;
+	if (HP_UNLIKELY(step != HOTPATH_STEP_POLL && step != HOTPATH_STEP_PENDING))
+		other_step(place, step, object, text);
+	else if (HP_UNLIKELY(!flight_of(object, &found)))
+		return;
+	else if (step == HOTPATH_STEP_POLL)
+		hp_flight_poll(found.flight);
+	else
+		hp_flight_pause(found.flight);
 }

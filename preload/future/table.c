@@ -70,6 +70,8 @@ static struct place *place_find(uint64_t key)
 	struct place *table = atomic_load_explicit(&places, memory_order_acquire);
 	uint64_t i = key * HP_HASH_GOLDEN >> (64 - BITS);
 
+	if (key <= GIVEN_UP)
+		return NULL;
 	for (int n = 0; table && n < PROBES; n++, i = (i + 1) & ((1 << BITS) - 1)) {
 		uint64_t there = atomic_load_explicit(&table[i].key, memory_order_acquire);
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload/channel/channel.h"
+#include "preload/future/future.h"
 #include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
@@ -26,6 +27,12 @@
 
 static bool is_wanted;
 static int end_number = -1;	/* of preload/thread/end.h */
+
+/* Of the thread as a future. */
+static uint64_t key_of(const struct hp_thread *thread)
+{
+	return (uint64_t)(uintptr_t)thread << 8 | HP_FUTURE_THREAD;
+}
 
 /*
  * The helper sees a name at its next check of the thread, so a thread that ends
@@ -64,6 +71,7 @@ static void end(void *record)
 		return;
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
 		thread->argument = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	hp_future_end_at(key_of(thread), HP_FUTURE_READY, NULL);
 	thread->end = hp_ticks_about();
 	if (!hp_is_confined())
 		name_tell(thread);
@@ -73,8 +81,9 @@ static void end(void *record)
 static void configure(const struct hp_settings *settings, bool is_first)
 {
 	(void)is_first;
-	is_wanted =
-		hp_settings_asks_threads(settings) || hp_settings_asks(settings, HP_KEY_CHANNELS);
+	is_wanted = hp_settings_asks_threads(settings) ||
+		    hp_settings_asks(settings, HP_KEY_CHANNELS) ||
+		    hp_settings_asks(settings, HP_KEY_FUTURES);
 	if (is_wanted)
 		end_number = hp_end_new(end);
 }
@@ -128,6 +137,7 @@ struct hp_thread *hp_birth(uintptr_t routine, void *argument, uintptr_t at)
 		thread->path = hp_lock_path();
 		/* Its life includes work before its function and waiting for a core. */
 		thread->start = hp_ticks_about();
+		hp_future_thread(thread->at, key_of(thread));
 	}
 	errno = saved;
 	return thread;
@@ -143,19 +153,30 @@ void *hp_birth_begin(struct hp_thread *thread)
 	if (!hp_end_watch(end_number, thread))
 		hp_refused();
 	hp_channel_thread_began(thread->at);
+	hp_future_poll_at(key_of(thread));
 	/* Release: a reader that finds the thread also finds its start. */
 	atomic_store_explicit(&thread->tid, hp_confine_tid(), memory_order_release);
 	errno = saved;
 	return argument;
 }
 
-void hp_birth_more(void)
+void hp_birth_failed(struct hp_thread *thread)
+{
+	int saved = errno;
+
+	hp_future_end_at(key_of(thread), HP_FUTURE_CANCELLED, NULL);
+	errno = saved;
+}
+
+void hp_birth_more(uintptr_t at)
 {
 	int saved = errno;
 	struct hp_lockset *set = is_recording() ? hp_lock_set() : NULL;
 
-	if (set && count_of(set) >= HP_THREADS_MAX)
+	if (set && count_of(set) >= HP_THREADS_MAX) {
 		atomic_fetch_add_explicit(&set->thread_count, 1, memory_order_relaxed);
+		hp_future_thread_lost(at);
+	}
 	errno = saved;
 }
 

@@ -20,7 +20,10 @@ struct hp_thread *hp_birth(uintptr_t routine, void *argument, uintptr_t at);
 void *hp_birth_begin(struct hp_thread *thread);
 
 /* Threads without a record are counted, so that the report can mention them. */
-void hp_birth_more(void);
+void hp_birth_more(uintptr_t at);
+
+/* The thread was not created after all. */
+void hp_birth_failed(struct hp_thread *thread);
 
 /*
  * In a child of fork(), before it continues: it belongs to the session even if

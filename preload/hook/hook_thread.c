@@ -40,17 +40,25 @@ static int run_c11(void *record)
 	return routine(hp_birth_begin(thread));
 }
 
+/* thrd_success is 0, too. */
+static int begun(struct hp_thread *thread, int error)
+{
+	if (HP_UNLIKELY(error))
+		hp_birth_failed(thread);
+	return error;
+}
+
 HP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 			     void *(*routine)(void *), void *argument)
 {
 	struct hp_thread *record = hp_birth((uintptr_t)routine, argument, HP_CALLER);
 
 	if (record)
-		return hp_timer_create(thread, attributes, run, record);
+		return begun(record, hp_timer_create(thread, attributes, run, record));
 	int error = hp_timer_create(thread, attributes, routine, argument);
 
 	if (!error)
-		hp_birth_more();
+		hp_birth_more(HP_CALLER);
 	return error;
 }
 
@@ -59,11 +67,11 @@ HP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 	struct hp_thread *record = hp_birth((uintptr_t)routine, argument, HP_CALLER);
 
 	if (record)
-		return hp_timer_create_c11(thread, run_c11, record);
+		return begun(record, hp_timer_create_c11(thread, run_c11, record));
 	int result = hp_timer_create_c11(thread, routine, argument);
 
 	if (result == thrd_success)
-		hp_birth_more();
+		hp_birth_more(HP_CALLER);
 	return result;
 }
 

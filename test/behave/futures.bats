@@ -33,6 +33,7 @@ of()
 }
 
 @test "futures: states, results and a reused address" {
+	local line
 	"$T/futures" few >"$T/few.plain"
 	recorded few few
 	cmp "$T/few.plain" "$T/few.out"
@@ -40,7 +41,8 @@ of()
 	[ "$(of few job "total_poll_alloc_bytes total_poll_alloc_count")" = "1000 10" ]
 	[ "$(of few waits "call_count open_count ready_count total_polls")" = "3 3 0 2" ]
 	[ "$(of few reused "call_count ready_count cancelled_count has_custom_label")" = "2 1 1 True" ]
-	[ "$(of few programs/futures.c:85 "call_count ready_count has_custom_label kind")" = "1 1 False future" ]
+	line=$(grep -n 'HOTPATH_FUTURE(&jobs.5.' "$ROOT/test/behave/programs/futures.c" | cut -d: -f1)
+	[ "$(of few "programs/futures.c:$line" "call_count ready_count has_custom_label kind")" = "1 1 False future" ]
 }
 
 @test "futures: logs over MCP" {
@@ -110,4 +112,114 @@ of()
 	END
 	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/fork.json LD_PRELOAD=$HP_LIB "$T/fork"
 	[ "$(of fork shared "call_count ready_count cancelled_count open_count total_polls")" = "4 3 1 0 3" ]
+}
+
+# coroutines COMPILER NAME - one output without -DHOTPATH, with it, and with the library; counts are exact.
+coroutines()
+{
+	local name=$T/$2
+	"$1" -std=c++20 -O2 -g -Wall -Wextra -Werror -I"$ROOT/include" -o "$name.off" \
+		"$ROOT/test/behave/programs/coroutines.cc" -pthread || return
+	"$1" -std=c++20 -O2 -g -Wall -Wextra -Werror -DHOTPATH -I"$ROOT/include" -o "$name" \
+		"$ROOT/test/behave/programs/coroutines.cc" -pthread || return
+	"$name.off" >"$name.plain"
+	"$name" >"$name.out" && cmp "$name.plain" "$name.out" || return
+	HOTPATH_REPORT=futures,functions-alloc HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$name.json \
+		LD_PRELOAD=$HP_LIB "$name" >"$name.out" && cmp "$name.plain" "$name.out" || return
+	python3 - "$name.json" <<-'END'
+		import json, sys
+		rows = {r["label"].split("(")[0]: r for r in json.load(open(sys.argv[1]))["futures"]["data"]
+		        if r["kind"] == "coroutine"}
+		def check(name, *values):
+		    keys = "call_count ready_count cancelled_count open_count total_polls".split()
+		    found = tuple(rows[name][key] for key in keys)
+		    assert found == values, (name, found, values)
+		# 10 that are drained by 1 + n resumes each, 5 that are left after two, one that was never resumed.
+		check("count_up", 16, 10, 6, 0, sum(range(2, 12)) + 10)
+		check("throws_at", 1, 0, 1, 0, 2)
+		# What is not suspended is one poll: outer waits for inner once.
+		check("outer", 1, 1, 0, 0, 2)
+		check("inner", 2, 2, 0, 0, 1 + 3 + 1)
+		check("migrates", 200, 200, 0, 0, 200 * 51)
+		# A block for each item; the call's frame is not of a poll.
+		assert rows["count_up"]["total_poll_alloc_count"] == sum(range(11)) + 10, rows["count_up"]
+		assert rows["count_up"]["location"]["file"].endswith("coroutines.cc")
+	END
+}
+
+@test "futures: coroutines of gcc" {
+	echo '#include <coroutine>' | g++ -std=c++20 -fsyntax-only -x c++ - || skip "g++ has no coroutines"
+	coroutines g++ gcc
+}
+
+@test "futures: coroutines of clang" {
+	echo '#include <coroutine>
+	std::coroutine_handle<> handle;' | clang++ -std=c++20 -fsyntax-only -x c++ - || skip "clang++ has no coroutines"
+	coroutines clang++ clang
+}
+
+@test "futures: threads as tasks, of C and of python" {
+	compile tasks -O1 -fno-instrument-functions -pthread <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		static void *work(void *unused) { free(malloc(1000)); return unused; }
+		int main(void)
+		{
+			pthread_t threads[8];
+			for (int round = 0; round < 25; round++) {
+				for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, work, NULL);
+				for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+			}
+			pthread_attr_t large;
+			pthread_attr_init(&large);
+			pthread_attr_setstacksize(&large, 1UL << 46);
+			printf("%d\n", pthread_create(&threads[0], &large, work, NULL) != 0);
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=futures,functions-alloc HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/tasks.json \
+		LD_PRELOAD=$HP_LIB "$T/tasks" >"$T/tasks.out"
+	[ "$(cat "$T/tasks.out")" = 1 ]
+	python3 - "$T/tasks.json" <<-'END'
+		import json, sys
+		rows = json.load(open(sys.argv[1]))["futures"]["data"]
+		found = sorted((r["call_count"], r["ready_count"], r["cancelled_count"], r["open_count"], r["total_polls"])
+		               for r in rows if r["kind"] == "thread")
+		assert found == [(1, 0, 1, 0, 0), (200, 200, 0, 0, 200)], found
+	END
+	# A thread or a connection alone is no reason to show the table.
+	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/tasks" >"$T/tasks.out" 2>"$T/tasks.txt"
+	run ! grep -q '^futures' "$T/tasks.txt"
+	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/python.json LD_PRELOAD=$HP_LIB \
+		python3 - <<-'END'
+		import concurrent.futures, threading
+		barrier = threading.Barrier(5)
+		with concurrent.futures.ThreadPoolExecutor(5) as pool:
+		    list(pool.map(lambda n: barrier.wait(), range(5)))
+	END
+	python3 - "$T/python.json" <<-'END'
+		import json, sys
+		rows = [r for r in json.load(open(sys.argv[1]))["futures"]["data"] if r["kind"] == "thread"]
+		assert sum(r["call_count"] for r in rows) == 5, rows
+		assert sum(r["ready_count"] for r in rows) == 5, rows
+		assert sum(r["queued_calls"] for r in rows) == 5, rows
+	END
+}
+
+@test "futures: POSIX AIO, and its cancellations" {
+	gcc -O1 -g -Wall -Wextra -Werror -o "$T/aio" "$ROOT/test/behave/programs/aio.c" -lrt
+	"$T/aio" "$T/aio.data" 100 >"$T/aio.plain"
+	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/aio.json \
+		LD_PRELOAD=$HP_LIB "$T/aio" "$T/aio.data" 100 >"$T/aio.out"
+	run -0 cat "$T/aio.plain"
+	[[ "$output" == "112 started, "*" asked, 103 done, 9 cancelled" ]]
+	read -r started _ asked _ <"$T/aio.out"
+	python3 - "$T/aio.json" "$started" "$asked" <<-'END'
+		import json, sys
+		rows = [r for r in json.load(open(sys.argv[1]))["futures"]["data"] if r["kind"] == "aio"]
+		sums = [sum(r[key] for r in rows) for key in ("call_count", "ready_count", "cancelled_count", "open_count")]
+		assert sums == [int(sys.argv[2]), 103, 9, 0], (sums, rows)
+		assert sum(r["total_polls"] for r in rows) == int(sys.argv[3]), rows
+	END
 }

@@ -6,10 +6,11 @@
  *	futures few		some calls that stay in flight, results, a reused address
  *	futures threads N	N threads, 10,000 futures each: 1 of 4 is cancelled, polled by the next thread
  *	futures many N		N in flight at a time
- *	futures bench N		ns per poll
+ *	futures bench N WHAT	ns per poll, call, or thread that is created and joined
  */
 #include <hotpath.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,24 +145,49 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static void bench(long count)
+static void *nothing(void *unused)
+{
+	return unused;
+}
+
+static void bench_one(const char *what)
 {
 	static int object;
-	double start = now_ns(), middle;
+	pthread_t thread;
 
-	HOTPATH_FUTURE(&object, "bench");
+	if (strcmp(what, "call") == 0) {
+		HOTPATH_FUTURE(&object, "call");
+		HOTPATH_FUTURE_READY(&object, NULL);
+	} else if (pthread_create(&thread, NULL, nothing, NULL) == 0) {
+		pthread_join(thread, NULL);
+	}
+}
+
+static void bench_polls(long count)
+{
+	static int object;
+
 	for (long i = 0; i < count; i++) {
 		HOTPATH_FUTURE_POLL(&object);
 		HOTPATH_FUTURE_PENDING(&object);
 	}
+}
+
+static void bench(const char *what, long count)
+{
+	static int object;
+	bool is_poll = strcmp(what, "poll") == 0;
+	double start;
+
+	HOTPATH_FUTURE(&object, "bench");
+	bench_polls(1000);
+	start = now_ns();
+	if (is_poll)
+		bench_polls(count);
+	for (long i = 0; !is_poll && i < count; i++)
+		bench_one(what);
+	printf("%.1f\n", (now_ns() - start) / (double)count);
 	HOTPATH_FUTURE_READY(&object, NULL);
-	middle = now_ns();
-	for (long i = 0; i < count; i++) {
-		HOTPATH_FUTURE(&object, "call");
-		HOTPATH_FUTURE_READY(&object, NULL);
-	}
-	printf("poll %.1f ns, call %.1f ns\n", (middle - start) / (double)count,
-	       (now_ns() - middle) / (double)count);
 }
 
 int main(int argc, char **argv)
@@ -175,8 +201,10 @@ int main(int argc, char **argv)
 		threads(count);
 	else if (strcmp(what, "many") == 0)
 		many(count);
-	else if (strcmp(what, "bench") == 0)
-		bench(count);
+	else if (strcmp(what, "bench") == 0 && argc > 3)
+		bench(argv[3], count);
+	if (strcmp(what, "bench") == 0)
+		return 0;
 	printf("%lu polls, %lu ready, %lu cancelled\n", polled, ready, cancelled);
 	return 0;
 }

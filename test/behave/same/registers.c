@@ -10,6 +10,7 @@
  */
 #include "registers.h"
 
+#include <aio.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -609,6 +610,30 @@ static void transfers(void)
 	CALL(sched_yield, 0);
 }
 
+/* Requests that are refused: a negative priority, no descriptor, an empty list. */
+static void requests(void)
+{
+	static struct aiocb request = { .aio_fildes = -1, .aio_reqprio = -1 };
+	static struct aiocb64 request64 = { .aio_fildes = -1, .aio_reqprio = -1 };
+	static struct aiocb *const list[1];
+	static struct aiocb64 *const list64[1];
+
+	CALL(aio_read, P(&request));
+	CALL(aio_read64, P(&request64));
+	CALL(aio_write, P(&request));
+	CALL(aio_write64, P(&request64));
+	CALL(aio_fsync, O_SYNC, P(&request));
+	CALL(aio_fsync64, O_SYNC, P(&request64));
+	CALL(aio_error, P(&request));
+	CALL(aio_error64, P(&request64));
+	CALL(aio_return, P(&request));
+	CALL(aio_return64, P(&request64));
+	CALL(aio_cancel, -1, 0);
+	CALL(aio_cancel64, -1, 0);
+	CALL(lio_listio, LIO_NOWAIT, P(list), 0, 0);
+	CALL(lio_listio64, LIO_NOWAIT, P(list64), 0, 0);
+}
+
 /* The hooks of functions; the address is some function's. */
 void __cyg_profile_func_enter(void *function, void *site) __attribute__((weak));
 void __cyg_profile_func_exit(void *function, void *site) __attribute__((weak));
@@ -653,6 +678,7 @@ int main(int argc, char **argv)
 		variadic();
 		rights();
 		transfers();
+		requests();
 		descriptors();
 		messages();
 		jumps();

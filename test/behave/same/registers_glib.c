@@ -23,7 +23,10 @@ void own(void)
 	};
 	static struct hotpath_value gauge = { .size = sizeof(gauge), .name = "a gauge", .line = 3 };
 	static struct hotpath_value shown = { .size = sizeof(shown), .name = "a value", .line = 4 };
-	static struct hotpath_value future = { .size = sizeof(future), .name = "a future", .line = 6 };
+	static struct hotpath_value future = { .size = sizeof(future),
+					       .name = "a future",
+					       .line = 6 };
+	static struct hotpath_task task;
 	static int number = 5;
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -39,6 +42,10 @@ void own(void)
 		CALL(hotpath_future, P(&future), HOTPATH_STEP_BEGIN, P(&number));
 		CALL(hotpath_future, 0, HOTPATH_STEP_POLL, P(&number));
 		CALL(hotpath_future, 0, HOTPATH_STEP_PENDING, P(&number));
+		CALL(hotpath_task_step, P(&task), HOTPATH_STEP_BEGIN, P(own));
+		CALL(hotpath_task_step, P(&task), HOTPATH_STEP_POLL);
+		CALL(hotpath_task_step, P(&task), HOTPATH_STEP_PENDING);
+		CALL(hotpath_task_step, P(&task), HOTPATH_STEP_READY);
 		CALL(hotpath_future, 0, HOTPATH_STEP_READY, P(&number), P("a result"));
 	}
 }

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# futures.sh - ns of a poll (HOTPATH_FUTURE_POLL and _PENDING), of a call (start and end), of a coroutine's resume, and
+# of a thread that is created and joined: without us; with us; and with us where futures are not asked for.
+# `off` of coroutines is compiled without -DHOTPATH. Budgets: 20 ns a resume above `plain`; 1.05 x a thread of `off`.
+
+cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
+
+once()
+{
+	local with=
+	case $1 in
+	plain) ;;
+	ours) with="HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$lib" ;;
+	off) with="HOTPATH_REPORT=threads HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$lib" ;;
+	esac
+	# shellcheck disable=SC2086
+	env $with "$out/$what" bench "$count" $mode
+}
+
+compile -DHOTPATH -Iinclude -o "$out/futures" test/behave/programs/futures.c -lpthread || exit
+CC=${CXX:-c++} compile -std=c++20 -DHOTPATH -Iinclude -o "$out/coroutines" test/behave/programs/coroutines.cc \
+	-lpthread || exit
+printf '%-12s%9s%9s%9s%12s%12s\n' 'ns each' plain ours off ours-plain ours/off
+while read -r what mode count; do
+	[ "$mode" != - ] || mode=
+	turns "${ROUNDS:-5}" plain ours off
+	printf '%-12s%9.1f%9.1f%9.1f%12s%12s\n' "${mode:-resume}" "${least[plain]}" "${least[ours]}" "${least[off]}" \
+		"$(reckon "${least[ours]} - ${least[plain]}" %.1f)" "$(ratio ours off)"
+done <<-'END'
+	futures poll 2000000
+	futures call 500000
+	coroutines - 2000000
+	futures thread 5000
+END
