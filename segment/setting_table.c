@@ -75,6 +75,8 @@ const struct hp_setting hp_setting_table[] = {
 	  0, UINT32_MAX, "rows of futures (15)", RECORD },
 	{ "HOTPATH_CHANNELS_ITER", HP_SETTING_BOOL, AT(channels_iter), "0", "1, true, 0 or false",
 	  0, 0, "a row for each pipe or queue, not for each place that creates them", RECORD },
+	{ "HOTPATH_STREAMS_LIMIT", HP_SETTING_COUNT, AT(streams_limit), NULL, "a number, 0 = all",
+	  0, UINT32_MAX, "rows of streams (15)", RECORD },
 	{ "HOTPATH_LOOP_LAG_MS", HP_SETTING_COUNT, AT(loop_lag_ms), "50", "1 to 3600000", 1,
 	  3600000, "busy spans of event loops above this are noted below their table", RECORD },
 	{ "HOTPATH_LOG_PAYLOAD", HP_SETTING_BOOL, AT(log_payload), "0", "1, true, 0 or false", 0, 0,

@@ -23,6 +23,7 @@
 
 #define FILE_MAGIC 0xfbad0000u	/* glibc's, in the upper half of _flags */
 #define FILE_MAGIC_MASK 0xffff0000u
+#define FILE_AT_END 0x0010
 #define FILE_BACKUP 0x0100	/* the buffer's pointers are elsewhere: after ungetc */
 #define NOWHERE UINT64_MAX
 #define UNGOT_MAX 8	/* characters that ungetc may have put back */
@@ -338,6 +339,9 @@ static void finish(struct hp_stream_open *open, struct hp_stream_part *part, con
 		hp_stream_flag(part, HP_STREAM_NO_BYTES);
 		return;
 	}
+	/* Wide characters are converted ahead of what is taken. */
+	if (file->_mode > 0 && !(file->_flags & FILE_AT_END))
+		hp_stream_flag(part, HP_STREAM_NO_BYTES);
 	/* No call was seen: from the beginning of a file it is known nevertheless. */
 	if (!(flags & HP_FILE_MET)) {
 		if (file->_IO_read_base)

@@ -108,6 +108,9 @@ static const void *real_at(size_t place)
 	return real;
 }
 
+/* Not inlined, so that the usual case needs no stack; but not cold: all calls on a pipe come here. */
+#define WATCHED __attribute__((noinline))
+
 #define AT(name) offsetof(struct hp_real, name)
 #define REAL(type, place) ((type)(uintptr_t)real_at(place))
 
@@ -122,7 +125,7 @@ static void text_read(const struct hp_file_call *call, FILE *file, const char *t
 		    text && call->part ? hp_file_text_size(call, file, text, (size_t)size) : 0);
 }
 
-static HP_COLD char *gets_watched(char *text, int size, FILE *file, size_t place, uintptr_t caller)
+static WATCHED char *gets_watched(char *text, int size, FILE *file, size_t place, uintptr_t caller)
 {
 	struct hp_file_call call;
 	char *result;
@@ -135,7 +138,7 @@ static HP_COLD char *gets_watched(char *text, int size, FILE *file, size_t place
 	return result;
 }
 
-static HP_COLD char *gets_checked_watched(char *text, size_t room, int size, FILE *file,
+static WATCHED char *gets_checked_watched(char *text, size_t room, int size, FILE *file,
 					  size_t place, uintptr_t caller)
 {
 	struct hp_file_call call;
@@ -173,7 +176,7 @@ GETS_CHECKED(__fgets_unlocked_chk)
 
 typedef ssize_t (*hp_delimited)(char **, size_t *, int, FILE *);
 
-static HP_COLD ssize_t delimited_watched(char **line, size_t *room, int delimiter, FILE *file,
+static WATCHED ssize_t delimited_watched(char **line, size_t *room, int delimiter, FILE *file,
 					 size_t place, uintptr_t caller)
 {
 	struct hp_file_call call;
@@ -198,7 +201,7 @@ static HP_COLD ssize_t delimited_watched(char **line, size_t *room, int delimite
 DELIMITED(__getdelim)
 DELIMITED(getdelim)
 
-static HP_COLD ssize_t line_watched(char **line, size_t *room, FILE *file, uintptr_t caller)
+static WATCHED ssize_t line_watched(char **line, size_t *room, FILE *file, uintptr_t caller)
 {
 	struct hp_file_call call;
 	ssize_t result;
@@ -221,7 +224,7 @@ HP_EXPORT ssize_t getline(char **line, size_t *room, FILE *file)
 typedef size_t (*hp_read)(void *, size_t, size_t, FILE *);
 typedef size_t (*hp_read_checked)(void *, size_t, size_t, size_t, FILE *);
 
-static HP_COLD size_t read_watched(void *to, size_t size, size_t count, FILE *file, size_t place,
+static WATCHED size_t read_watched(void *to, size_t size, size_t count, FILE *file, size_t place,
 				   uintptr_t caller)
 {
 	struct hp_file_call call;
@@ -235,7 +238,7 @@ static HP_COLD size_t read_watched(void *to, size_t size, size_t count, FILE *fi
 	return result;
 }
 
-static HP_COLD size_t read_checked_watched(void *to, size_t room, size_t size, size_t count,
+static WATCHED size_t read_checked_watched(void *to, size_t room, size_t size, size_t count,
 					   FILE *file, uintptr_t caller, size_t place)
 {
 	struct hp_file_call call;
@@ -282,7 +285,7 @@ READ_CHECKED(__fread_unlocked_chk)
 
 typedef int (*hp_character)(FILE *);
 
-static HP_COLD int character_watched(FILE *file, size_t place, uintptr_t caller)
+static WATCHED int character_watched(FILE *file, size_t place, uintptr_t caller)
 {
 	struct hp_file_call call;
 	int result;
@@ -324,7 +327,7 @@ HP_EXPORT int __uflow(FILE *file)
 
 /* `stdin` is an address that the loader relocates. */
 #define FROM_STDIN(name) \
-	static HP_COLD int name##_watched(uintptr_t caller) \
+	static WATCHED int name##_watched(uintptr_t caller) \
 	{ \
 		struct hp_file_call call; \
 		FILE *file = stdin; \

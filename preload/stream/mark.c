@@ -6,12 +6,12 @@
 #include "include/hotpath.h"
 #include "preload/stream/stream.h"
 
-static struct hp_stream_open *opens(uint64_t key, const char *label, uintptr_t caller)
+static struct hp_stream_open *opens(uint64_t key, enum hp_stream_origin origin, const char *label,
+				    uintptr_t caller)
 {
-	const struct hp_stream_wish wish = { .kind = HP_STREAM_CUSTOM,
-					     .origin = HP_STREAM_OPENED,
-					     .caller = caller,
-					     .label = label };
+	const struct hp_stream_wish wish = {
+		.kind = HP_STREAM_CUSTOM, .origin = origin, .caller = caller, .label = label
+	};
 
 	return hp_stream_is_on() ? hp_stream_opens(key, &wish) : NULL;
 }
@@ -25,7 +25,7 @@ static void item(uint64_t key, uint64_t size, bool is_more, const char *text, ui
 	struct hp_stream_open *open = hp_stream_of(key);
 	struct hp_stream_part *part;
 
-	open = open ? open : opens(key, NULL, caller);
+	open = open ? open : opens(key, HP_STREAM_FIRST, NULL, caller);
 	part = open ? atomic_load_explicit(&open->part, memory_order_acquire) : NULL;
 	if (!part)
 		return;
@@ -54,7 +54,7 @@ void hp_stream_mark(int what, const void *object, const char *text, uintptr_t ca
 
 	switch (what & 0xff) {
 	case HOTPATH_MARK_STREAM:
-		opens(key, text, caller);
+		opens(key, HP_STREAM_OPENED, text, caller);
 		break;
 	case HOTPATH_MARK_ITEM:
 	case HOTPATH_MARK_MORE:

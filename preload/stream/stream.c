@@ -196,8 +196,10 @@ struct hp_stream_part *hp_stream_part_new(const struct hp_stream_wish *wish, boo
 
 	if (stream && !part)
 		part = part_make(stream);
+	/* What is met again with each of its items would be lost as often. */
 	if (!part) {
-		count_lost();
+		if (wish->origin == HP_STREAM_OPENED)
+			count_lost();
 		return NULL;
 	}
 	part->pid = hp_self->pid;
@@ -266,10 +268,13 @@ static void *once(uint32_t *place, uint64_t size)
 static uint32_t tid_now(void)
 {
 	const struct hp_local *me = hp_local();
+	const struct hp_channel_thread *thread;
 
 	if (me->state == HP_THREAD_OPEN || me->state == HP_THREAD_BUSY)
 		return me->tid;
-	return hp_channel_thread()->key ? hp_channel_thread()->tid : hp_confine_tid();
+	/* Asking the kernel takes longer than all the rest of a stamp. */
+	thread = hp_channel_thread_open();
+	return thread ? thread->tid : hp_confine_tid();
 }
 
 /* A writer that stops in here has been overtaken by all others: its entry is left out. */

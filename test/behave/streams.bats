@@ -31,7 +31,7 @@ of()
 # recorded NAME COMMAND... - its report is $T/NAME.json, its output $T/NAME.out.
 recorded()
 {
-	HOTPATH_REPORT=streams HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/$1.json "$HP_RUN" "${@:2}" >"$T/$1.out"
+	HOTPATH_REPORT=streams HOTPATH_STREAMS_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/$1.json "$HP_RUN" "${@:2}" >"$T/$1.out"
 }
 
 @test "streams: those that the program marks, by threads, a child, and a thousand from one place" {
@@ -122,4 +122,22 @@ import json
 for r in json.load(open('$T/gio.json'))['streams']['raw']:
     if r['type_name'] == 'GInputStream':
         print(r['items_yielded'], r['bytes'], r['instances'], r['ended'], r['closed_early'])")" = "39 10500 2 1 1" ]
+}
+
+@test "streams: sed, sort, uniq and ls read what wc counts" {
+	local size
+	nm -D "$(readlink -f "$(command -v sed)")" 2>/dev/null | grep -q getdelim || skip "sed does not read by getdelim here"
+	mkdir "$T/many"
+	(cd "$T/many" && seq 100 | xargs touch)
+	seq 1 5000 >"$T/five"
+	size=$(wc -c <"$T/five")
+	recorded tools sh -c "sed s/1/2/ <$T/five; sort $T/five; uniq <$T/five; ls $T/many"
+	[ "$(of "$T/tools.json" "stdin (sed)" items_yielded bytes)" = "5000 $size" ]
+	[ "$(of "$T/tools.json" "stdin (uniq)" items_yielded bytes)" = "None $size" ]
+	python3 - "$T/tools.json" "$T/many" "$size" <<-'END'
+		import json, sys
+		rows = json.load(open(sys.argv[1]))["streams"]["raw"]
+		assert any(row["bytes"] == int(sys.argv[3]) and row["items_yielded"] == 1 for row in rows), "sort"
+		assert any(row.get("path") == sys.argv[2] and row["items_yielded"] == 102 for row in rows), "ls"
+	END
 }

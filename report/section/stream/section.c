@@ -229,7 +229,7 @@ static void cell_closed(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_stream_row *row = row_at(cell);
 
-	value->number = (double)(row->instances - (row->open < row->instances ? row->open : 0));
+	value->number = row->instances > row->open ? (double)(row->instances - row->open) : 0;
 }
 
 static void cell_zero(const struct hp_cell *cell, struct hp_value *value)

@@ -17,7 +17,7 @@
 #include "segment/layout/process.h"
 #include "segment/seq.h"
 
-#define ROWS_MAX 16384	/* a damaged list may hold the same record many times over */
+#define ROWS_MAX 4096	/* a damaged list may hold the same record many times over */
 
 struct build {
 	struct hp_report *report;
