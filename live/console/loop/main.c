@@ -180,7 +180,7 @@ static bool is_pid_fine(const char *name)
 	free(path);
 	if (!file) {
 		fprintf(stderr,
-			"hotpath console: no such process: %s; hotpath list shows "
+			"hotpath console: no process %s; hotpath list shows "
 			"profiled programs\n",
 			name);
 		return false;
