@@ -15,6 +15,8 @@
 #include "report/base/memory.h"
 #include "segment/clock.h"
 
+#define LATE_NS UINT64_C(2000000000) /* since the last look: the console was paused */
+
 void hp_target_init_fd(struct hp_target *target, int fd)
 {
 	*target = (struct hp_target){ .fd = fd,
@@ -78,6 +80,27 @@ static bool is_mapped_whole(const struct hp_target *target)
 	       hp_segment_check(target->mapped.header, (uint64_t)status.st_size) == HP_SEGMENT_FINE;
 }
 
+/*
+ * After the end: the first look, if it came soon enough to be right within LATE_NS, or else the
+ * last one before, when the session was still there.
+ */
+static struct hp_moment moment_of(struct hp_target *target, uint32_t clock_kind)
+{
+	struct hp_moment now = hp_clock_moment(clock_kind);
+
+	if (target->is_settled)
+		return target->seen;
+	target->is_settled = atomic_load(&target->is_over);
+	if (!target->is_settled || target->seen.ns == 0 || now.ns - target->seen.ns < LATE_NS)
+		target->seen = now;
+	return target->seen;
+}
+
+void hp_target_stop(struct hp_target *target)
+{
+	atomic_store(&target->is_over, true);
+}
+
 bool hp_target_look(struct hp_target *target, struct hp_segment *segment)
 {
 	if (target->fd >= 0) {
@@ -91,7 +114,7 @@ bool hp_target_look(struct hp_target *target, struct hp_segment *segment)
 		*segment = target->mapped;
 		segment->records_most = hp_parts_records_most(&target->mapped, target->fd);
 		segment->is_lent = true;
-		segment->now = hp_clock_moment(segment->header->clock_kind);
+		segment->now = moment_of(target, segment->header->clock_kind);
 		return true;
 	}
 	if (target->is_taken)

@@ -8,6 +8,7 @@
 #ifndef HP_LIVE_ANSWER_TARGET_H
 #define HP_LIVE_ANSWER_TARGET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "report/store/input.h"
@@ -17,6 +18,9 @@ struct hp_target {
 	struct hp_segment mapped;	/* that mapping, for all refreshes: page faults are paid once */
 	struct hp_input input;	/* of a run; the first refresh takes over its segment */
 	bool is_taken;
+	atomic_bool is_over;	/* nobody is left who would record */
+	bool is_settled;	/* so `seen` is final */
+	struct hp_moment seen;	/* of the last look; 0 = none */
 };
 
 /* A session's segment; takes over the descriptor. */
@@ -36,6 +40,12 @@ bool hp_target_init_run(struct hp_target *target, const char *path, hp_complain 
 
 /* True if its figures still change. */
 bool hp_target_is_live(const struct hp_target *target);
+
+/*
+ * The session was seen to have ended without a word: everybody in it was killed. Calls that were
+ * open last until now, or, if nobody had looked for some time, until the last look. Any thread.
+ */
+void hp_target_stop(struct hp_target *target);
 
 /*
  * The current segment; release it before the target. For a run this works once.

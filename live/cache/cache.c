@@ -202,3 +202,8 @@ struct hp_answer *hp_cache_get(struct hp_cache *cache, const char *method, const
 	pthread_mutex_destroy(&pause.lock);
 	return pause.answer;
 }
+
+void hp_cache_stop(struct hp_cache *cache)
+{
+	hp_target_stop(&cache->snapshot.target);
+}

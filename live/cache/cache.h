@@ -37,6 +37,9 @@ void hp_cache_free(struct hp_cache *cache);
 /* The routes. */
 const struct hp_routes *hp_cache_routes(const struct hp_cache *cache);
 
+/* The session has ended: hp_target_stop. Any thread. */
+void hp_cache_stop(struct hp_cache *cache);
+
 /* A fresh cached answer, which the caller drops; NULL = ask. */
 struct hp_answer *hp_cache_peek(struct hp_cache *cache, const struct hp_request *request);
 

@@ -700,7 +700,7 @@ comes_back_as_it_was()
 		# No one is left to say that it ended; the console has not looked yet, perhaps.
 		$tmux send-keys -t c p
 		eventually on_screen PAUSED
-		kill -9 $(pgrep '^hotpath-sampler') $dead
+		kill -9 $(pgrep -x hotpath-sampler) $dead
 		wait $dead
 		echo $((dead - 1)) >/proc/sys/kernel/ns_last_pid
 		sleep 1000 &
@@ -721,6 +721,8 @@ comes_back_as_it_was()
 		stays()
 		{
 			last=$(screen | grep '^sell')
+			# Long enough for the console to look again, and for an open call to go on.
+			for look in {1..20}; do "$HP_BUILD/hotpath" list >/dev/null; done
 			"$HP_BUILD/hotpath" report --session $other -r functions-timing &&
 				on_screen "pid $dead .*Ended" && [ "$(screen | grep '^sell')" = "$last" ]
 		}

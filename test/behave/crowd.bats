@@ -102,7 +102,7 @@ teardown_file()
 helper_files()
 {
 	local pid count
-	for pid in $(pgrep '^hotpath-sampler'); do
+	for pid in $(pgrep -x hotpath-sampler); do
 		tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "XDG_STATE_HOME=$XDG_STATE_HOME" || continue
 		count=$(find "/proc/$pid/fd" -type l | wc -l)
 		echo "$count descriptors"

@@ -22,7 +22,7 @@ teardown()
 # The helper of this file's program.
 helper_is_there()
 {
-	helper=$(pgrep '^hotpath-sampler' | while read -r pid; do
+	helper=$(pgrep -x hotpath-sampler | while read -r pid; do
 		! tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "XDG_STATE_HOME=$T/state" || echo "$pid"
 	done)
 	[ -n "$helper" ]

@@ -231,7 +231,10 @@ static void ask(struct hp_origin *origin, const char *method, const char *path,
 	}
 	if (!local->cache && !find(local, heard))
 		return;
-	local->is_over = local->is_over || is_session_over(local);
+	if (!local->is_over && is_session_over(local)) {
+		local->is_over = true;
+		hp_cache_stop(local->cache);
+	}
 	answer = hp_cache_get(local->cache, method, path);
 	heard->status = answer->status;
 	heard->size = answer->size;
