@@ -117,11 +117,6 @@ static void mean_set(const struct hp_cell *cell, uint64_t ticks, uint64_t count,
 		value->number = (double)ticks * cell->report->model.ns_per_tick / (double)count;
 }
 
-static void cell_poll_mean(const struct hp_cell *cell, struct hp_value *value)
-{
-	mean_set(cell, row_at(cell)->poll_ticks, row_at(cell)->timed, value);
-}
-
 static void cell_poll_total(const struct hp_cell *cell, struct hp_value *value)
 {
 	mean_set(cell, row_at(cell)->poll_ticks, row_at(cell)->timed != 0, value);
@@ -208,7 +203,6 @@ static const struct hp_column columns[] = {
 	  .member = HP_MEMBER(hp_future_row, polls) },
 	WHOLE("total_polls", polls),
 	WHOLE("sampled_polls", timed),
-	{ .title = "Avg poll", .unit = HP_UNIT_TIME, .get = cell_poll_mean, .need = HP_NEED_KNOWN },
 	{ .title = "Polled", .unit = HP_UNIT_TIME, .get = cell_poll_total, .need = HP_NEED_KNOWN },
 	WHOLE_NS("total_poll_duration_ns", poll_ticks),
 	{ .title = "Queued", .unit = HP_UNIT_TIME, .get = cell_queued_mean, .need = HP_NEED_KNOWN },
