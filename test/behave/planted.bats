@@ -1,0 +1,16 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# planted.bats - programs with a known fault, and healthy ones: are the findings right, and their bounds?
+
+load helper
+
+@test "planted: the first finding is right, its bound holds, and healthy programs have none" {
+	[ "$HP_TEST_FULL" ] || skip "takes minutes: make test-all"
+	unset HOTPATH_REPORT
+	gcc -O2 -g -pthread -o "$T/planted" "$ROOT/test/behave/programs/planted.c"
+	gcc -O1 -g -pthread -finstrument-functions -o "$T/planted_calls" "$ROOT/test/behave/programs/planted.c"
+	g++ -O2 -g -pthread -o "$T/planted_cc" "$ROOT/test/behave/programs/planted.cc"
+	run python3 "$ROOT/test/behave/planted.py" "$HP_RUN" "$T"
+	sed 's/^/# /' <<<"$output" >&3
+	[ "$status" = 0 ]
+}

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""planted.py HOTPATH-RUN FOLDER [NAME...]
+
+Programs with one known fault each, and programs without one that are known.  Of each fault: is the first finding
+the right one, and is its bound at most 5 points below what the fix really gains?  That is measured without the
+profiler, five runs of both by turns; where these scatter by more than the difference the machine is too busy, and
+the bound is not judged.  Of healthy programs: nothing is found, or what is named here.  Prints a table; exits 1 if
+something is wrong.  FOLDER has the programs `planted`, `planted_cc` and `planted_calls` (with hooks)."""
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+RUN, FOLDER, ONLY = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3:]
+ROUNDS = 5
+POINTS = 5
+
+# Name, command, the command with the fix ("" = no gain is claimed), rules of which the first finding must be one.
+FAULTS = [
+    *[(name, f"./planted {name}", f"./planted {name} fixed" if fix else "", rules) for name, fix, rules in [
+        ("contended", True, "lock-contention"),
+        ("lock-across-sleep", True, "lock-across-io"),
+        ("lock-across-disk", True, "lock-across-io"),
+        ("disk", True, "disk-per-record"),
+        ("sleeps", True, "sleeps"),
+        ("children", True, "waits-for-children"),
+        ("yields", False, "yield-spin"),
+        ("uneven", True, "imbalance"),
+        ("queue-full", True, "queue-full"),
+        ("queue-empty", True, "queue-empty"),
+        ("socket", True, "socket-io"),
+        ("small-writes", True, "small-io"),
+        ("small-reads", True, "small-io"),
+        ("leak", False, "leak"),
+        ("peak", True, "page-faults peak"),
+        ("fresh-pages", True, "page-faults"),
+        ("moves", True, "copies"),
+        ("long-strings", True, "string-scan"),
+    ]],
+    ("recursion", "./planted_calls recursion", "./planted_calls recursion fixed", "recursion"),
+    *[(name, f"./planted_cc {name}", f"./planted_cc {name} fixed", rules) for name, rules in [
+        ("search", "linear-search"),
+        ("erases", "moves-elements"),
+        ("churn", "alloc-churn"),
+        ("copies", "copies"),
+        ("shared", "lock-contention"),
+    ]],
+    ("gil", "python3 gil.py", "", "gil"),
+    ("shell loop", "dash loop.sh", "", "process-per-item"),
+]
+
+# Name, command, rules that are true of it all the same.
+HEALTHY = [
+    *[(f"{name} fixed", f"./planted {name} fixed", "") for name in ("contended", "moves", "long-strings")],
+    *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared")],
+    ("gzip", "gzip -k -c words", ""),
+    ("xz", "xz -T2 -k -c -2 words", ""),
+    ("bzip2", "bzip2 -k -c words", ""),
+    ("sha256sum", "sha256sum words words words words words words words words", ""),
+    ("sort", "sort -R -o /dev/null words", ""),
+    ("awk", "awk '{s+=length($0)*NR} END{print s}' words words", ""),
+    ("grep", "grep -c 99.*7 words words words words words words", ""),
+    ("sed", "sed -n s/12/34/p words", ""),
+    ("wc", "wc words words words words", ""),
+    ("diff", "diff words words2", ""),
+    ("perl", "perl -e 'my %h; for (1..2000000){$h{$_%5000}++}'", ""),
+    ("python", "python3 -c 'print(sum(i*i for i in range(4000000)))'", ""),
+    ("sqlite", "sqlite3 :memory: 'create table t(a,b); with recursive c(x) as (select 1 union all select x+1 from c "
+     "where x<300000) insert into t select x, x*7%1000 from c; select b,count(*),sum(a) from t group by b order by 2 "
+     "limit 3'", ""),
+    ("pipeline", "sh -c 'seq 1 1000000 | sort -n | tail -1'", ""),
+    ("git", f"git -C {os.path.dirname(os.path.abspath(__file__))} log --stat -100", ""),
+]
+
+
+def files():
+    with open("words", "w") as out:
+        out.writelines(f"{i * 7919 % 1000003} word {i * 104729 % 99991}\n" for i in range(500000))
+    with open("words") as words, open("words2", "w") as out:
+        out.writelines(line for i, line in enumerate(words) if i % 7)
+    with open("gil.py", "w") as out:
+        out.write("import threading\n"
+                  "def work():\n    s = 0\n    for i in range(4000000):\n        s += i * i\n"
+                  "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+                  "[thread.start() for thread in threads]\n[thread.join() for thread in threads]\n")
+    with open("loop.sh", "w") as out:
+        out.write("i=0\nwhile [ $i -lt 400 ]; do i=$(expr $i + 1); done\necho $i\n")
+
+
+def quiet(command, **more):
+    subprocess.run(command, shell=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
+
+
+def seconds(command):
+    start = time.monotonic()
+    quiet(command)
+    return time.monotonic() - start
+
+
+def gain(command, fixed):
+    """Percent, and whether the runs say so: the middle of one side is apart from the other's."""
+    rounds = [(seconds(command), seconds(fixed)) for _ in range(ROUNDS)]
+    before, after = (sorted(side) for side in zip(*rounds))
+    percent = 100 * (1 - statistics.median(after) / statistics.median(before))
+    is_clear = before[1] > after[-2] and before[-2] < 1.25 * before[1]
+    return percent, is_clear
+
+
+def findings(command):
+    """The rules, and the bounds in percent of the wall time."""
+    if os.path.exists("report.json"):
+        os.unlink("report.json")
+    quiet(f"{RUN} --output report.json --format json {command}", env={**os.environ, "HOTPATH_REPORT": "all"})
+    with open("report.json") as report:
+        said = json.load(report)
+    wall = said["summary"]["wall_ns"]
+    return [(found["rule"], 100 * found["gain_ns"] / wall if found["gain_ns"] else None)
+            for found in said["findings"]]
+
+
+def words_of(found):
+    return ", ".join(rule + (f" {bound:.0f}%" if bound else "") for rule, bound in found) or "-"
+
+
+def fault_judge(name, command, fixed, rules):
+    found = findings(command)
+    is_right = bool(found) and found[0][0] in rules.split()
+    percent, is_clear = gain(command, fixed) if fixed else (None, False)
+    bound = found[0][1] if found else None
+    is_low = is_right and is_clear and bound is not None and bound < percent - POINTS
+    real = "" if percent is None else f"{percent:.0f}%" + ("" if is_clear else " (not clear)")
+    print(f"{name:18} {words_of(found):52.52} {real:16} {'' if is_right else 'WRONG'}{'TOO LOW' if is_low else ''}",
+          flush=True)
+    return is_right and not is_low
+
+
+def healthy_judge(name, command, allowed):
+    if not shutil.which(command.split()[0]) and not command.startswith("./"):
+        print(f"{name:18} not here")
+        return True
+    found = findings(command)
+    is_right = all(rule in allowed.split() for rule, _ in found)
+    print(f"{name:18} {words_of(found):52.52} {'':16} {'' if is_right else 'WRONG'}", flush=True)
+    return is_right
+
+
+def wanted(rows):
+    return [row for row in rows if not ONLY or row[0] in ONLY]
+
+
+os.chdir(FOLDER)
+files()
+faults = [fault_judge(*row) for row in wanted(FAULTS)]
+healthy = [healthy_judge(*row) for row in wanted(HEALTHY)]
+print(f"{sum(faults)} of {len(faults)} faults, {sum(healthy)} of {len(healthy)} healthy programs")
+sys.exit(0 if all(faults + healthy) else 1)

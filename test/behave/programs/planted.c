@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/* planted.c NAME [fixed] - one fault each, and with `fixed` the same work without it: see planted.py. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 4
+#define APART __attribute__((noinline))
+
+static bool is_fixed;
+static volatile double sink[THREADS * 16];
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static double compute(long steps)
+{
+	double x = 0;
+
+	for (long i = 0; i < steps; i++)
+		x += (double)i * 0.5;
+	return x;
+}
+
+static void run_threads(void *(*run)(void *), int count)
+{
+	pthread_t threads[THREADS];
+
+	for (long i = 0; i < count; i++)
+		pthread_create(&threads[i], NULL, run, (void *)i);
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* --- locks --- */
+
+static void *account_run(void *me)
+{
+	for (int i = 0; i < 3000; i++) {
+		if (!is_fixed)
+			pthread_mutex_lock(&table_lock);
+		sink[(long)me * 16] = compute(60000);
+		if (!is_fixed)
+			pthread_mutex_unlock(&table_lock);
+	}
+	return NULL;
+}
+
+static void contended(void)
+{
+	run_threads(account_run, 2);
+}
+
+static void *fetch_run(void *none)
+{
+	for (int i = 0; i < 150; i++) {
+		if (is_fixed)
+			usleep(1000);
+		pthread_mutex_lock(&table_lock);
+		if (!is_fixed)
+			usleep(1000);
+		sink[0] += 1;
+		pthread_mutex_unlock(&table_lock);
+	}
+	return none;
+}
+
+static void lock_across_sleep(void)
+{
+	run_threads(fetch_run, THREADS);
+}
+
+static int log_fd;
+
+APART static void log_write(const char *text)
+{
+	static int written;
+
+	pthread_mutex_lock(&table_lock);
+	if (write(log_fd, text, strlen(text)) < 0)
+		abort();
+	if (!is_fixed)
+		fsync(log_fd);
+	pthread_mutex_unlock(&table_lock);
+	if (is_fixed && __sync_add_and_fetch(&written, 1) % 50 == 0)
+		fsync(log_fd);
+}
+
+static void *log_run(void *me)
+{
+	for (int i = 0; i < 150; i++) {
+		sink[(long)me * 16] = compute(40000);
+		log_write("hello\n");
+	}
+	return NULL;
+}
+
+static void lock_across_disk(void)
+{
+	log_fd = open("planted.log", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+	run_threads(log_run, THREADS);
+}
+
+/* --- waits --- */
+
+APART static void record(int fd, int i)
+{
+	static const char text[64];
+
+	if (write(fd, text, sizeof(text)) < 0)
+		abort();
+	if (!is_fixed || i % 100 == 0)
+		fsync(fd);
+}
+
+static void disk(void)
+{
+	int fd = open("planted.out", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+
+	for (int i = 0; i < 800; i++)
+		record(fd, i);
+}
+
+APART static void wait_ready(void)
+{
+	if (!is_fixed)
+		usleep(5000);
+}
+
+static void sleeps(void)
+{
+	for (int i = 0; i < 100; i++) {
+		sink[0] = compute(2000000);
+		wait_ready();
+	}
+}
+
+static void children(void)
+{
+	int most = is_fixed ? 2 : 1, now = 0;
+
+	for (int i = 0; i < 25; i++) {
+		if (fork() == 0) {
+			sink[0] = compute(12000000);
+			_exit(0);
+		}
+		if (++now == most)
+			wait(NULL), now--;
+	}
+	while (wait(NULL) > 0)
+		;
+}
+
+static volatile long turn;
+
+static void *ping_run(void *me)
+{
+	for (int i = 0; i < 3000; i++) {
+		while (turn != (long)me)
+			sched_yield();
+		sink[(long)me * 16] = compute(20000);
+		turn = 1 - (long)me;
+	}
+	return NULL;
+}
+
+static void yields(void)
+{
+	run_threads(ping_run, 2);
+}
+
+/* --- threads and queues --- */
+
+static void *uneven_run(void *me)
+{
+	long steps = is_fixed ? 340000000 : me ? 100000000 : 580000000;
+
+	sink[(long)me * 16] = compute(steps);
+	return NULL;
+}
+
+static void uneven(void)
+{
+	run_threads(uneven_run, 2);
+}
+
+#define MESSAGE 4096
+static int queue[2];
+static long read_steps, write_steps;
+
+APART static void consume(void)
+{
+	sink[0] = compute(read_steps);
+}
+
+APART static void produce(void)
+{
+	sink[16] = compute(write_steps);
+}
+
+static void *reader_run(void *none)
+{
+	char text[MESSAGE];
+
+	for (;;) {
+		size_t got = 0;
+		ssize_t count;
+
+		while (got < MESSAGE && (count = read(queue[0], text + got, MESSAGE - got)) > 0)
+			got += (size_t)count;
+		if (got < MESSAGE)
+			return none;
+		consume();
+	}
+}
+
+static void queue_run(long reads, long writes)
+{
+	static const char text[MESSAGE];
+	pthread_t reader;
+
+	read_steps = reads;
+	write_steps = writes;
+	if (pipe(queue) < 0)
+		abort();
+	pthread_create(&reader, NULL, reader_run, NULL);
+	for (int i = 0; i < 6000; i++) {
+		produce();
+		if (write(queue[1], text, MESSAGE) < 0)
+			abort();
+	}
+	close(queue[1]);
+	pthread_join(reader, NULL);
+}
+
+static void queue_full(void)
+{
+	queue_run(is_fixed ? 60000 : 120000, 2000);
+}
+
+static void queue_empty(void)
+{
+	queue_run(2000, is_fixed ? 60000 : 120000);
+}
+
+static int talk[2];
+
+static void *echo_run(void *none)
+{
+	char text[64];
+	ssize_t count;
+
+	while ((count = recv(talk[1], text, sizeof(text), 0)) > 0)
+		send(talk[1], text, (size_t)count, 0);
+	return none;
+}
+
+APART static void ask(size_t size)
+{
+	char text[64] = "question";
+
+	send(talk[0], text, size, 0);
+	for (size_t got = 0; got < size;) {
+		ssize_t count = recv(talk[0], text, size, 0);
+
+		if (count <= 0)
+			abort();
+		got += (size_t)count;
+	}
+}
+
+static void socket_calls(void)
+{
+	pthread_t echo;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) < 0)
+		abort();
+	pthread_create(&echo, NULL, echo_run, NULL);
+	for (int i = 0; i < 60000; i += is_fixed ? 64 : 1)
+		ask(is_fixed ? 64 : 1);
+	shutdown(talk[0], SHUT_RDWR);
+	pthread_join(echo, NULL);
+}
+
+/* --- files --- */
+
+APART static void emit(int fd, const char *text, size_t size)
+{
+	static char buffer[65536];
+	static size_t used;
+
+	for (size_t i = 0; i < size; i++) {
+		if (!is_fixed) {
+			if (write(fd, text + i, 1) < 0)
+				abort();
+			continue;
+		}
+		buffer[used++] = text[i];
+		if (used == sizeof(buffer)) {
+			if (write(fd, buffer, used) < 0)
+				abort();
+			used = 0;
+		}
+	}
+}
+
+static void small_writes(void)
+{
+	int fd = open("/dev/null", O_WRONLY);
+
+	for (int i = 0; i < 200000; i++)
+		emit(fd, "some line\n", 10);
+}
+
+APART static long count_lines(int fd)
+{
+	static char buffer[65536];
+	long lines = 0;
+	ssize_t count;
+
+	while ((count = read(fd, buffer, is_fixed ? sizeof(buffer) : 1)) > 0)
+		for (ssize_t i = 0; i < count; i++)
+			lines += buffer[i] == '\n';
+	return lines;
+}
+
+static void small_reads(void)
+{
+	int fd = open("planted.in", O_CREAT | O_RDWR | O_TRUNC, 0600);
+	static char text[1500000];
+
+	if (write(fd, text, sizeof(text)) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		abort();
+	printf("%ld\n", count_lines(fd));
+}
+
+/* --- memory and strings --- */
+
+APART static char *request(int i)
+{
+	char *block = malloc(600);
+
+	return memset(block, i, 600);
+}
+
+static void leak(void)
+{
+	for (int i = 0; i < 20000; i++) {
+		char *block = request(i);
+
+		sink[0] += block[i % 600] + compute(2000);
+		if (is_fixed || i % 3)
+			free(block);
+	}
+}
+
+APART static char *load(size_t size)
+{
+	char *text = malloc(size);
+
+	return memset(text, 1, size);
+}
+
+static void peak(void)
+{
+	size_t whole = 300 << 20, size = is_fixed ? 3 << 20 : whole;
+	long sum = 0;
+
+	for (size_t done = 0; done < whole; done += size) {
+		char *text = load(size);
+
+		for (size_t i = 0; i < size; i++)
+			sum += text[i];
+		free(text);
+	}
+	printf("%ld\n", sum);
+}
+
+#define FRAME ((size_t)32 << 20)
+
+APART static long frame(void)
+{
+	static char *kept;
+	char *pixels = is_fixed && kept ? kept : malloc(FRAME);
+	long sum;
+
+	for (size_t i = 0; i < FRAME; i += 4096)
+		pixels[i] = 1;
+	sum = pixels[12345];
+	if (is_fixed)
+		kept = pixels;
+	else
+		free(pixels);
+	return sum;
+}
+
+static void fresh_pages(void)
+{
+	for (int i = 0; i < 100; i++)
+		sink[0] += (double)frame();
+}
+
+static long line[200000], line_count, line_first;
+
+APART static long pop(void)
+{
+	long value = line[line_first];
+
+	if (is_fixed)
+		line_first++;
+	else
+		memmove(line, line + 1, (size_t)line_count * sizeof(*line));
+	line_count--;
+	return value;
+}
+
+static void moves(void)
+{
+	long sum = 0;
+
+	while (line_count < 100000)
+		line[line_count] = line_count, line_count++;
+	while (line_count)
+		sum += pop();
+	printf("%ld\n", sum);
+}
+
+static char text[2000000];
+
+APART static void append(const char *word)
+{
+	static size_t length;
+
+	if (is_fixed) {
+		strcpy(text + length, word);
+		length += strlen(word);
+	} else {
+		strcat(text, word);
+	}
+}
+
+static void long_strings(void)
+{
+	for (int i = 0; i < 45000; i++)
+		append("some text here ");
+	printf("%zu\n", strlen(text));
+}
+
+/* --- calls: compiled with hooks --- */
+
+static long known[64];
+
+__attribute__((noinline)) static long ways(int n)
+{
+	if (n < 2)
+		return n;
+	if (is_fixed && known[n])
+		return known[n];
+	return known[n] = ways(n - 1) + ways(n - 2);
+}
+
+static void recursion(void)
+{
+	printf("%ld\n", ways(36));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} faults[] = {
+	{ "contended", contended },
+	{ "lock-across-sleep", lock_across_sleep },
+	{ "lock-across-disk", lock_across_disk },
+	{ "disk", disk },
+	{ "sleeps", sleeps },
+	{ "children", children },
+	{ "yields", yields },
+	{ "uneven", uneven },
+	{ "queue-full", queue_full },
+	{ "queue-empty", queue_empty },
+	{ "socket", socket_calls },
+	{ "small-writes", small_writes },
+	{ "small-reads", small_reads },
+	{ "leak", leak },
+	{ "peak", peak },
+	{ "fresh-pages", fresh_pages },
+	{ "moves", moves },
+	{ "long-strings", long_strings },
+	{ "recursion", recursion },
+};
+
+int main(int argc, char **argv)
+{
+	is_fixed = argc > 2;
+	for (size_t i = 0; argc > 1 && i < sizeof(faults) / sizeof(faults[0]); i++)
+		if (strcmp(faults[i].name, argv[1]) == 0) {
+			faults[i].run();
+			return 0;
+		}
+	return 2;
+}
