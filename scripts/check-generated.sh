@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # check-generated.sh [--write] [BUILD] - checks that generated tables in
-# documents match the code: those between `<!-- NAME: ... -->` and `<!-- end
+# documents, and the schema of JSON, match the code: tables are those between `<!-- NAME: ... -->` and `<!-- end
 # -->` in doc/. With --write it regenerates them.
 
 cd "$(dirname "$0")/.." || exit 2
@@ -35,4 +35,15 @@ for file in $(grep -rl --include=*.md "^<!-- [a-z]*: scripts/check-generated.sh"
 		status=1
 	fi
 done
+
+schema=doc/reference/answers.schema.json
+"$build/hotpath-live" schema >"$fresh" || exit 2
+if ! cmp -s "$schema" "$fresh"; then
+	if [ "$write" ]; then
+		cat "$fresh" >"$schema"
+	else
+		echo "$schema: not what the code says; scripts/check-generated.sh --write"
+		status=1
+	fi
+fi
 exit $status

@@ -7,9 +7,18 @@
 #include <string.h>
 
 #include "live/command/command.h"
+#include "live/mcp/document.h"
 #include "report/base/exit.h"
 #include "report/base/stack.h"
 #include "segment/guard.h"
+
+/* For scripts/check-generated.sh. */
+static int schema_print(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	hp_mcp_document_write(stdout);
+	return 0;
+}
 
 static const struct {
 	const char *name;
@@ -18,6 +27,7 @@ static const struct {
 	{ "serve", hp_cmd_serve },
 	{ "load", hp_cmd_load },
 	{ "mcp", hp_cmd_mcp },
+	{ "schema", schema_print },
 };
 
 int main(int argc, char **argv)

@@ -178,6 +178,15 @@ static struct hp_answer *no_token(const struct hp_http *http)
 	return hp_answer_error(403, hint, "Another user's program; access needs a token");
 }
 
+static struct hp_answer *needs_token(const struct hp_http *http)
+{
+	char hint[96];
+
+	snprintf(hint, sizeof(hint), "start the program with %s; or use hotpath stacks PID",
+		 http->token_name);
+	return hp_answer_error(403, hint, "This stops threads for a moment, and needs a token");
+}
+
 /* NULL = our user or root. */
 static struct hp_answer *refuse_user(const struct hp_exchange *exchange)
 {
@@ -325,6 +334,8 @@ static struct hp_answer *find(struct hp_exchange *exchange, const char *path, co
 		return hp_answer_error(404, NULL, "Not found - here is %s", http->only);
 	error = hp_route_find(hp_cache_routes(http->cache), &question, &exchange->request,
 			      &exchange->allowed);
+	if (!error && exchange->request.route->needs_token && !http->token)
+		return needs_token(http);
 	if (!error)
 		exchange->request.is_openmetrics = is_openmetrics(exchange);
 	return error;

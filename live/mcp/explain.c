@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "live/mcp/schema.h"
 #include "live/mcp/tool.h"
 #include "report/section/core/list.h"
 #include "report/section/sections.h"
@@ -63,10 +64,18 @@ static cJSON *topic_json(const struct topic *topic)
 	return json;
 }
 
+/* The schema is long: it comes with the one topic that was asked for. */
 static void topic_add(cJSON *array, const char *wanted, const struct topic *topic)
 {
-	if (topic->meaning && (!wanted || strcmp(topic->name, wanted) == 0))
-		cJSON_AddItemToArray(array, topic_json(topic));
+	const struct hp_mcp_tool *tool = wanted ? hp_mcp_tool_find(wanted) : NULL;
+	cJSON *json;
+
+	if (!topic->meaning || (wanted && strcmp(topic->name, wanted) != 0))
+		return;
+	json = topic_json(topic);
+	if (tool)
+		cJSON_AddItemToObject(json, "schema", hp_mcp_output_schema(tool));
+	cJSON_AddItemToArray(array, json);
 }
 
 static struct topic topic_of(const struct hp_section *section)
@@ -103,11 +112,14 @@ struct hp_answer *hp_mcp_explain(const char *name)
 		if (!has_entry(hp_sections[i]))
 			topic_add(array, name, &topic);
 	}
+	if (name && !cJSON_GetArraySize(array) && hp_mcp_tool_find(name))
+		topic_add(array, name, &(struct topic){ name, hp_mcp_tool_find(name)->help, "" });
 	if (cJSON_GetArraySize(array))
 		return hp_answer_json(200, json);
 	cJSON_Delete(json);
-	return hp_answer_error(404,
-			       "explain without a topic lists them; the description in "
-			       "tools/list says what a tool without one is",
-			       "No topic '%.64s'", name);
+	return hp_answer_error(
+		404,
+		"a topic is the name of a tool; explain without a topic lists those with "
+		"more to say",
+		"No topic '%.64s'", name);
 }

@@ -64,7 +64,7 @@ static const struct text shapes[] = {
 	{ "side", "name:s! runs:i! ready_percent:n?" },
 	{ "session", "pid:i! comm:s! session:s! port:i! uptime_ns:i! is_this:b!" },
 	{ "run", "run:s! pid:i! comm:s started:s elapsed_ns:i size_bytes:i! label:s" },
-	{ "topic", "topic:s! meaning:s! next:s!" },
+	{ "topic", "topic:s! meaning:s! next:s! schema:o" },
 };
 
 /* Answers that are not lists. */
@@ -73,6 +73,8 @@ static const struct text answers[] = {
 	{ "choose_session", STATUS },
 	{ "sessions", "data:[@session]! total_count:i! included_count:i!" },
 	{ "runs", "data:[@run]! total_count:i! included_count:i! folder:s message:s" },
+	{ "stacks", "pid:i! comm:s error:s is_recorded:b! thread_count:i stood_still_median_ns:i "
+		    "stood_still_longest_ns:i stacks:[o] missing:[o] threads:[o]" },
 	{ "explain", "topics:[@topic]!" },
 	{ "functions_cpu_snapshot", "status:s!" },
 	{ "function_timing_logs", "function_name:s! location:@location total_invocations:i! "
@@ -225,7 +227,7 @@ static const char *type_of(enum hp_unit unit, bool is_raw)
 		return "n?";
 	case HP_UNIT_COUNT:
 	case HP_UNIT_NUMBER:
-		return is_raw ? "i?" : "";	/* an integer, or "-" */
+		return is_raw ? "i?" : ""; /* an integer, or "-" */
 	default:
 		return is_raw ? "i?" : "s";
 	}
@@ -236,7 +238,7 @@ static cJSON *column_type(const struct hp_column *column, bool is_raw)
 	const char *type = type_of(column->unit, is_raw);
 	cJSON *schema;
 
-	if (*type)	/* optional in rows, but never null */
+	if (*type) /* optional in rows, but never null */
 		return type_new(type, 1, type[1] == '?' && column->need != HP_NEED_KNOWN);
 	schema = cJSON_CreateObject();
 	if (column->need == HP_NEED_KNOWN)
@@ -330,4 +332,38 @@ cJSON *hp_mcp_output_schema(const struct hp_mcp_tool *tool)
 		list_add(schema, tool->section);
 	keys_add(schema, "truncated:b!");
 	return schema;
+}
+
+cJSON *hp_mcp_output_brief(const struct hp_mcp_tool *tool)
+{
+	cJSON *whole = hp_mcp_output_schema(tool), *schema = cJSON_CreateObject();
+
+	type_set(schema, "object");
+	cJSON_AddItemToObject(schema, "required",
+			      cJSON_DetachItemFromObjectCaseSensitive(whole, "required"));
+	cJSON_Delete(whole);
+	return schema;
+}
+
+/* --- for the document --- */
+
+cJSON *hp_mcp_keys_schema(const char *text)
+{
+	cJSON *schema = object_new();
+
+	keys_add(schema, text);
+	return schema;
+}
+
+cJSON *hp_mcp_list_schema(const struct hp_section *section)
+{
+	cJSON *schema = object_new();
+
+	list_add(schema, section);
+	return schema;
+}
+
+cJSON *hp_mcp_rows_schema(const struct hp_section *section)
+{
+	return rows_new(section, section->extra.raw_keys, true);
 }

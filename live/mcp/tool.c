@@ -20,6 +20,7 @@
 #include "report/section/sections.h"
 
 #define TEXT_MAX (512 << 10)	/* bytes of an answer */
+#define ROW_LISTS 20
 
 /*
  * Without a section: a tool. With one: the tool of its list, or one whose path
@@ -57,7 +58,7 @@ static const struct entry entries[] = {
 		    .kind = HP_MCP_EXPLAIN,
 		    .shape = HP_MCP_OBJECT,
 		    .help = "What a tool's answer means, how reliable its numbers are, and what to call "
-			    "next. Give the tool's name as topic; without one, all topics." } },
+			    "next. Give the tool's name as topic: the answer then has its JSON schema, too." } },
 	{ .tool = { .name = "sessions",
 		    .kind = HP_MCP_SESSIONS,
 		    .shape = HP_MCP_OBJECT,
@@ -111,6 +112,12 @@ static const struct entry entries[] = {
 	LIST(waits),
 	LIST(waiting),
 	LIST(lock_order),
+	{ .tool = { .name = "stacks",
+		    .method = "GET",
+		    .path = "/stacks",
+		    .shape = HP_MCP_LOGS,
+		    .help = "What each thread of the running program does now: its stack, the lock it "
+			    "waits for and who holds it. Stops each thread for some 50 microseconds." } },
 	{ .is_rest = true },
 	LIST(channels),
 	LOGS(channels, "channel_logs", "/{id}/logs", "channel_id",
@@ -209,6 +216,12 @@ static void tools_need(void)
 	pthread_once(&once, tools_make);
 }
 
+const struct hp_mcp_tool *hp_mcp_tool_at(size_t i)
+{
+	tools_need();
+	return i < tool_count ? &tools[i] : NULL;
+}
+
 const struct hp_mcp_tool *hp_mcp_tool_find(const char *name)
 {
 	tools_need();
@@ -216,6 +229,12 @@ const struct hp_mcp_tool *hp_mcp_tool_find(const char *name)
 		if (strcmp(tools[i].name, name) == 0)
 			return &tools[i];
 	return NULL;
+}
+
+/* It answers, since clients of the Rust crate know its name, but never has a row: it is not listed. */
+static bool is_empty(const struct hp_mcp_tool *tool)
+{
+	return tool->section && !tool->section->columns;
 }
 
 static char *tools_text(bool can_choose)
@@ -226,18 +245,18 @@ static char *tools_text(bool can_choose)
 	for (size_t i = 0; i < tool_count; i++) {
 		cJSON *tool, *hints;
 
-		if (tools[i].kind == HP_MCP_CHOOSE && !can_choose)
+		if ((tools[i].kind == HP_MCP_CHOOSE && !can_choose) || is_empty(&tools[i]))
 			continue;
 		tool = cJSON_CreateObject();
 		cJSON_AddStringToObject(tool, "name", tools[i].name);
 		cJSON_AddStringToObject(tool, "description", tools[i].help);
 		cJSON_AddItemToObject(tool, "inputSchema", hp_mcp_input_schema(&tools[i]));
-		cJSON_AddItemToObject(tool, "outputSchema", hp_mcp_output_schema(&tools[i]));
+		cJSON_AddItemToObject(tool, "outputSchema", hp_mcp_output_brief(&tools[i]));
 		hints = cJSON_AddObjectToObject(tool, "annotations");
 		cJSON_AddBoolToObject(hints, "readOnlyHint",
 				      !tools[i].method || strcmp(tools[i].method, "GET") == 0);
-		cJSON_AddFalseToObject(hints, "destructiveHint");
-		cJSON_AddFalseToObject(hints, "openWorldHint");
+		if (tools[i].method && strcmp(tools[i].method, "GET") != 0)
+			cJSON_AddFalseToObject(hints, "destructiveHint");
 		cJSON_AddItemToArray(array, tool);
 	}
 	text = cJSON_PrintUnformatted(array);
@@ -264,21 +283,40 @@ const char *hp_mcp_tools(bool can_choose)
 
 /* --- results --- */
 
-/* Truncates arrays of rows to the limit, also in nested objects. */
-static bool cut(cJSON *object, uint32_t limit)
+/* A list of numbers or names, as of the percentiles, belongs to what is beside it. */
+static bool is_rows(const cJSON *array)
+{
+	const cJSON *first = cJSON_GetArrayItem(array, 0);
+
+	return cJSON_IsObject(first) || cJSON_IsArray(first);
+}
+
+/* Leaves `most` of the rows; of a timeline, whose rows are arrays, the newest. */
+static bool array_cut(cJSON *array, int most)
+{
+	int count = cJSON_GetArraySize(array);
+	int from = cJSON_IsArray(cJSON_GetArrayItem(array, 0)) ? 0 : most;
+
+	for (int i = count; i > most; i--)
+		cJSON_DeleteItemFromArray(array, from);
+	return count > most;
+}
+
+/* Truncates rows to the limit; lists inside a row, such as its frames, to ROW_LISTS if that is more. */
+static bool cut(cJSON *object, int limit)
 {
 	bool is_cut = false;
-	cJSON *item;
+	cJSON *item, *row;
 
 	cJSON_ArrayForEach(item, object)
 	{
 		if (cJSON_IsObject(item))
 			is_cut |= cut(item, limit);
-		if (!cJSON_IsArray(item) || !cJSON_IsObject(cJSON_GetArrayItem(item, (int)limit)))
+		if (!cJSON_IsArray(item) || !is_rows(item))
 			continue;
-		is_cut = true;
-		while (cJSON_GetArrayItem(item, (int)limit))
-			cJSON_DeleteItemFromArray(item, (int)limit);
+		is_cut |= array_cut(item, limit);
+		cJSON_ArrayForEach(row, item) is_cut |=
+			cJSON_IsObject(row) && cut(row, limit > ROW_LISTS ? limit : ROW_LISTS);
 	}
 	return is_cut;
 }
@@ -347,7 +385,7 @@ static cJSON *success(const struct hp_mcp_tool *tool, const struct hp_mcp_argume
 
 	if (tool->drop)
 		cJSON_DeleteItemFromObjectCaseSensitive(json, tool->drop);
-	is_cut = tool->kind == HP_MCP_ROUTE && cut(json, arguments->limit);
+	is_cut = tool->kind == HP_MCP_ROUTE && cut(json, (int)arguments->limit);
 	cJSON_AddBoolToObject(json, "truncated",
 			      is_cut || is_partial(json) || has_more_changes(json));
 	text = cJSON_PrintUnformatted(json);

@@ -6,6 +6,7 @@
 #define HP_LIVE_MCP_TOOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "live/answer/answer.h"
@@ -51,6 +52,9 @@ struct hp_mcp_arguments {
 	char numbers[4][16];	/* texts above converted from numbers */
 	uint32_t number_count;
 };
+
+/* All of them, in a fixed order; NULL = there is no i-th. */
+const struct hp_mcp_tool *hp_mcp_tool_at(size_t i);
 
 /* NULL = unknown tool. */
 const struct hp_mcp_tool *hp_mcp_tool_find(const char *name);

@@ -13,6 +13,7 @@
 #include "live/export/metrics.h"
 #include "live/answer/page.h"
 #include "live/export/pprof.h"
+#include "live/answer/stacks.h"
 #include "live/answer/status.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
@@ -116,6 +117,10 @@ static const struct entry entries[] = {
 	       "thread activity over time; ?seconds=N: the last N"),
 	ANSWER("/report.html", hp_page_render, "the page with its data, as a file"),
 	ANSWER("/report", hp_report_render, "the whole report in JSON"),
+	{ .route = { .path = "/stacks",
+		     .render = hp_stacks_render,
+		     .needs_token = true,
+		     .help = "what each thread does now; ?pid=N of another process; needs a token" } },
 	ANSWER("/sessions", hp_sessions_render, "running profiled programs of this user"),
 	ANSWER("/routes", hp_routes_render, "this list"),
 };

@@ -138,13 +138,15 @@ EOF
 		echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 		echo '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
 		echo '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"loaded_files","arguments":{}}}'
+		echo '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"explain","arguments":{"topic":"loaded_files"}}}'
 	} | new mcp "$kept" >"$T/mcp"
 	python3 - "$T/mcp" <<'EOF'
 import json, sys
 answers = {a.get("id"): a for a in map(json.loads, open(sys.argv[1]))}
 tool, = [t for t in answers[2]["result"]["tools"] if t["name"] == "loaded_files"]
 assert tool["description"] == "Files that were loaded.", tool
-row = tool["outputSchema"]["properties"]["raw"]["items"]["properties"]
+topic, = answers[4]["result"]["structuredContent"]["topics"]
+row = topic["schema"]["properties"]["raw"]["items"]["properties"]
 assert set(row) == {"path", "id_bytes", "letters"}, row
 assert answers[3]["result"]["structuredContent"]["raw"], answers[3]
 EOF

@@ -42,12 +42,11 @@ static void help_draw(struct hp_app *app)
 	}
 }
 
-static void inspect_draw(struct hp_app *app)
+/* Takes over the lines; `none` is there if there are none. */
+static void lines_draw(struct hp_app *app, char **lines, size_t count, const char *title,
+		       const char *none)
 {
-	size_t count;
-	char **lines = hp_inspect_lines(app, &count);
-	struct hp_area area = box_draw(hp_screen.height * 4 / 5, hp_screen.width * 4 / 5,
-				       "Inspect (Esc goes back)");
+	struct hp_area area = box_draw(hp_screen.height * 4 / 5, hp_screen.width * 4 / 5, title);
 	int y = 0;
 
 	if (app->popup_top >= count)
@@ -60,8 +59,25 @@ static void inspect_draw(struct hp_app *app)
 		y += used ? used : 1;
 	}
 	if (!count)
-		hp_print(area.y, area.x, HP_INK_PLAIN, "No row is selected.");
+		hp_print(area.y, area.x, HP_INK_PLAIN, "%s", none);
 	hp_lines_free(lines, count);
+}
+
+static void inspect_draw(struct hp_app *app)
+{
+	size_t count;
+	char **lines = hp_inspect_lines(app, &count);
+
+	lines_draw(app, lines, count, "Inspect (Esc goes back)", "No row is selected.");
+}
+
+static void stacks_draw(struct hp_app *app)
+{
+	size_t count;
+	char **lines = hp_stacks_lines(app, &count);
+
+	lines_draw(app, lines, count, "Stacks of all threads (Esc goes back, t takes them again)",
+		   "No thread has a stack.");
 }
 
 /* Line 0 is the report's own order. */
@@ -119,10 +135,9 @@ static void programs_draw(struct hp_app *app)
 void hp_draw_popup(struct hp_app *app)
 {
 	static void (*const draws[])(struct hp_app *) = {
-		[HP_POPUP_HELP] = help_draw,
-		[HP_POPUP_INSPECT] = inspect_draw,
-		[HP_POPUP_SORT] = sort_draw,
-		[HP_POPUP_PROGRAMS] = programs_draw,
+		[HP_POPUP_HELP] = help_draw,	 [HP_POPUP_INSPECT] = inspect_draw,
+		[HP_POPUP_SORT] = sort_draw,	 [HP_POPUP_PROGRAMS] = programs_draw,
+		[HP_POPUP_STACKS] = stacks_draw,
 	};
 
 	if (app->popup != HP_POPUP_NONE)

@@ -357,6 +357,12 @@ static void programs(struct hp_app *app)
 				"--metrics-host shows all");
 }
 
+static void stacks(struct hp_app *app)
+{
+	hp_app_say(app, "taking the stacks of all threads");
+	hp_app_ask(app, "GET", "/stacks");
+}
+
 static void quit(struct hp_app *app)
 {
 	app->is_over = true;
@@ -418,6 +424,7 @@ static const struct {
 	{ 'f', profile_open },
 	{ 'u', callers },
 	{ 'a', programs },
+	{ 't', stacks },
 	{ '?', help },
 	{ HP_KEY_F1, help },
 	{ HP_KEY_F5, nothing },
@@ -474,6 +481,8 @@ static void popup_press(struct hp_app *app, uint32_t key)
 		return;
 	if (key == 'q' && app->popup == HP_POPUP_PROGRAMS)
 		app->is_over = app->phase == HP_PHASE_CHOOSE;
+	if (key == 't' && app->popup == HP_POPUP_STACKS)
+		stacks(app);
 	if (key == '\n' && app->popup == HP_POPUP_SORT)
 		sort_take(app);
 	if (key == '\n' && app->popup == HP_POPUP_PROGRAMS)

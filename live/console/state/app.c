@@ -361,6 +361,13 @@ static void once_take(struct hp_app *app, struct hp_news *news)
 		app->popup_top = 0;
 		return;
 	}
+	if (news->heard.status == 200 && hp_json_at(news->json, "is_recorded")) {
+		hp_news_free(app->stacks);
+		app->stacks = news;
+		app->popup = HP_POPUP_STACKS;
+		app->popup_top = 0;
+		return;
+	}
 	if (app->wants_save) {
 		app->wants_save = false;
 		hp_news_free(app->to_save);

@@ -41,6 +41,7 @@ enum hp_popup {
 	HP_POPUP_INSPECT,
 	HP_POPUP_SORT,
 	HP_POPUP_PROGRAMS,
+	HP_POPUP_STACKS,
 };
 
 enum hp_focus { HP_FOCUS_LIST, HP_FOCUS_LOGS };
@@ -95,6 +96,7 @@ struct hp_app {
 	enum hp_popup popup;
 	size_t popup_top;	/* first line, or the selected one */
 	struct hp_news *programs;	/* list of programs */
+	struct hp_news *stacks; /* the last answer of /stacks; NULL = none */
 	bool is_typing;	/* the filter */
 	char said[320];	/* message to the user, shown briefly */
 	uint64_t message_until_ns;

@@ -20,6 +20,7 @@ const struct hp_key_help hp_key_helps[] = {
 	{ "c n", "in CPU: take a snapshot of the samples; leave it" },
 	{ "f", "in CPU: open the profile in profiler.firefox.com" },
 	{ "u", "in Timing: callers of the function, over all paths" },
+	{ "t", "stacks: what every thread does now" },
 	{ "a", "choose another profiled program" },
 	{ "mouse", "tabs, views, rows, heads of columns; twice inspects" },
 	{ "q F10 Ctrl-C", "quit; the program continues" },

@@ -24,6 +24,10 @@ size_t hp_popup_lines(const struct hp_app *app)
 		lines = hp_inspect_lines(app, &count);
 		hp_lines_free(lines, count);
 		return count;
+	case HP_POPUP_STACKS:
+		lines = hp_stacks_lines(app, &count);
+		hp_lines_free(lines, count);
+		return count;
 	case HP_POPUP_SORT:
 		for (size_t i = 0; i < table->column_count; i++)
 			count += table->columns[i].is_there;

@@ -116,16 +116,8 @@ static double unit_of(const char *text)
 		const char *name;
 		double worth;
 	} units[] = {
-		{ "ns", 1 },
-		{ "µs", 1e3 },
-		{ "us", 1e3 },
-		{ "ms", 1e6 },
-		{ "s", 1e9 },
-		{ "B", 1 },
-		{ "KB", 1024.0 },
-		{ "MB", 1048576.0 },
-		{ "GB", 1073741824.0 },
-		{ "TB", 1099511627776.0 },
+		{ "ns", 1 }, { "µs", 1e3 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 },
+		{ "B", 1 },  { "KB", 1e3 }, { "MB", 1e6 }, { "GB", 1e9 }, { "TB", 1e12 },
 	};
 	size_t length;
 
