@@ -13,6 +13,7 @@
 #include "report/section/finding/finding.h"
 #include "report/view/brief_part.h"
 
+#define MARGIN 2
 #define INDENT 5 /* "  1. " */
 #define LINES_MAX 4 /* of one finding's sentence or facts */
 
@@ -38,14 +39,14 @@ static size_t line_length(const char *text, size_t width)
 }
 
 /* The first line continues where one begins already; the others are indented. */
-static void wrapped_write(const char *text, const struct hp_look *look, FILE *out)
+static void wrapped_write(const char *text, int indent, const struct hp_look *look, FILE *out)
 {
-	size_t width = look->width > INDENT + 20 ? look->width - INDENT : 20;
+	size_t width = look->width > INDENT + 20 ? look->width - (size_t)indent : 20;
 
 	for (int line = 0; *text && line < LINES_MAX; line++) {
 		size_t length = line_length(text, width);
 
-		fprintf(out, "%*s%.*s\n", line ? INDENT : 0, "", (int)length, text);
+		fprintf(out, "%*s%.*s\n", line ? indent : 0, "", (int)length, text);
 		text += length;
 		while (*text == ' ')
 			text++;
@@ -60,9 +61,9 @@ static void finding_write(struct hp_report *report, const struct hp_finding *fin
 				 hp_confidence_text(finding->confidence));
 
 	fprintf(out, "  %u. ", finding->number);
-	wrapped_write(finding->advice, look, out);
+	wrapped_write(finding->advice, INDENT, look, out);
 	fprintf(out, "%s%*s", ink(look, DIM), INDENT, "");
-	wrapped_write(facts, look, out);
+	wrapped_write(facts, INDENT, look, out);
 	fputs(ink(look, PLAIN), out);
 	free(facts);
 	free(gain);
@@ -82,6 +83,6 @@ void hp_part_findings_write(struct hp_report *report, const struct hp_look *look
 		finding_write(report, &findings->list[i], look, out);
 	if (!findings->count) {
 		fputs("  ", out);
-		wrapped_write(findings->none ? findings->none : "", look, out);
+		wrapped_write(findings->none ? findings->none : "", MARGIN, look, out);
 	}
 }

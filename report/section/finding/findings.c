@@ -70,14 +70,29 @@ static int compare(const void *left, const void *right)
 
 /* --- nothing was found --- */
 
+/* Threads ran, or would have with more cores, for longer than they waited for any one kind of thing. */
+static bool is_computing(const struct hp_answer_time *time)
+{
+	double most = 0, busy = 0;
+
+	for (size_t i = 0; i < time->count; i++) {
+		const struct hp_answer_part *part = &time->parts[i];
+
+		if (strcmp(part->what, "running") == 0 || strncmp(part->what, "ready", 5) == 0)
+			busy += part->ns;
+		else if (part->ns > most)
+			most = part->ns;
+	}
+	return busy > 0 && busy >= most;
+}
+
 static char *none_text(const struct hp_survey *survey)
 {
 	const struct hp_answer *answer = survey->answer;
 	const struct hp_answer_time *time = &answer->time;
 	double share, saved;
 
-	if (answer->cpu_count && answer->cpu[0].function != HP_NONE && time->count &&
-	    strcmp(time->parts[0].what, "running") == 0) {
+	if (answer->cpu_count && answer->cpu[0].function != HP_NONE && is_computing(time)) {
 		share = (double)answer->cpu[0].ns / survey->cpu_ns;
 		saved = hp_survey_worth(survey, (double)answer->cpu[0].ns / 2) / survey->wall_ns;
 		return hp_xprintf("No known pattern of waste: it computes.  %s has %.0f%% of the "
@@ -89,6 +104,17 @@ static char *none_text(const struct hp_survey *survey)
 		return hp_xprintf("No known pattern of waste.  The threads' time is mostly: %s.",
 				  time->parts[0].what);
 	return hp_xstrdup("No known pattern of waste.");
+}
+
+/* Waits, locks, memory and processes are counted one by one: they need no samples. */
+static char *few_text(const struct hp_survey *survey)
+{
+	if (survey->wall_ns < SHORT_NS)
+		return hp_xstrdup("The run is too short to judge.");
+	if (!survey->threads->count || !survey->report->model.sampling.is_there)
+		return hp_xstrdup("There are too few CPU samples to judge.");
+	return hp_xstrdup("There are too few CPU samples to judge what it computes.  Of its waits, "
+			  "locks, memory and processes none is a known pattern of waste.");
 }
 
 static void state_set(const struct hp_survey *survey, struct hp_findings *findings)
@@ -105,9 +131,7 @@ static void state_set(const struct hp_survey *survey, struct hp_findings *findin
 		return;
 	}
 	findings->state = HP_FINDINGS_FEW;
-	findings->none =
-		hp_xstrdup(survey->wall_ns < SHORT_NS ? "The run is too short to judge."
-						      : "There are too few CPU samples to judge.");
+	findings->none = few_text(survey);
 }
 
 /* --- all of it --- */

@@ -7,59 +7,104 @@
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
+#include "report/name/source.h"
 #include "report/section/cpu/cpu.h"
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
 #define CALLS_MIN 1000000
-#define SELF_MIN 0.15 /* of the wall time */
+#define SHARE_MIN 0.15 /* of the wall time */
 #define DEPTH_MIN 8
 
-static const struct hp_model_function *counted(const struct hp_survey *survey,
-					       const struct hp_cost *cost)
+/* What the samples say of it; NULL = nothing. */
+static const struct hp_cost *cost_of(const struct hp_survey *survey, uint32_t function)
 {
-	uint32_t at = hp_report_cpu(survey->report)->functions[cost->function].instrumented;
-
-	return at == HP_NONE ? NULL : &survey->report->model.functions[at];
+	if (!survey->cost_count)
+		return NULL;
+	for (size_t i = 0; i < survey->cost_count; i++)
+		if (hp_report_cpu(survey->report)
+			    ->functions[survey->costs[i].function]
+			    .instrumented == function)
+			return &survey->costs[i];
+	return NULL;
 }
 
+/* Calls that are not made cost neither their time nor that of the hooks, which the other figures leave out. */
+static double gain_of(const struct hp_survey *survey, const struct hp_model_function *f)
+{
+	const struct hp_model *model = &survey->report->model;
+	double calls = 0, gain;
+
+	for (size_t i = 0; i < model->function_count; i++)
+		calls += (double)model->functions[i].calls;
+	gain = f->total_ns + (double)model->overhead_ns * (double)f->calls / calls;
+	return gain < survey->wall_ns ? gain : survey->wall_ns;
+}
+
+static void finding_add(struct hp_survey *survey, const struct hp_model_function *f,
+			const struct hp_cost *cost, double gain)
+{
+	struct hp_report *report = survey->report;
+	struct hp_finding *finding = hp_finding_add(
+		survey, &hp_rule_recursion, hp_answer_name(report, hp_report_name(report, f)));
+	struct hp_source source;
+	struct hp_text_cell calls, time;
+	char *where;
+
+	if (hp_report_source(report, f, &source)) {
+		finding->file = source.file;
+		finding->line = source.line;
+	}
+	where = hp_finding_where(finding);
+	finding->advice = hp_xprintf(
+		"%s calls itself very often: if it is asked the same again, remember the answers.",
+		where);
+	finding->facts = hp_xprintf("%s calls, %s in all", hp_format_count(&calls, f->calls),
+				    hp_format_time(&time, f->total_ns));
+	if (cost && hp_survey_has_samples(survey)) {
+		char *more = hp_xprintf("%s; half of the samples at least %u deep", finding->facts,
+					cost->depth);
+
+		free(finding->facts);
+		finding->facts = more;
+	}
+	finding->gain_ns = gain;
+	finding->confidence = HP_POSSIBLE;
+	hp_finding_evidence(finding, &hp_functions_section, hp_xstrdup(hp_report_name(report, f)),
+			    hp_xstrdup(finding->facts));
+	free(where);
+}
+
+/* Calls are counted and timed without samples; where there are some they have to agree. */
 static void find(struct hp_survey *survey)
 {
-	for (size_t i = 0; i < survey->cost_count; i++) {
-		const struct hp_cost *cost = &survey->costs[i];
-		const struct hp_model_function *f = counted(survey, cost);
-		double gain = hp_survey_worth(survey, (double)cost->ns);
-		struct hp_finding *finding;
-		struct hp_text_cell calls;
-		char *where;
+	const struct hp_model *model = &survey->report->model;
 
-		if (!f || !f->is_recursive || f->calls < CALLS_MIN || cost->depth < DEPTH_MIN ||
-		    !hp_survey_has_samples(survey) ||
-		    (double)cost->ns < SELF_MIN * survey->wall_ns ||
+	for (uint32_t i = 0; i < model->function_count; i++) {
+		const struct hp_model_function *f = &model->functions[i];
+		const struct hp_cost *cost;
+		double gain;
+
+		if (!f->is_recursive || f->calls < CALLS_MIN ||
+		    f->self_ns < SHARE_MIN * survey->wall_ns)
+			continue;
+		cost = cost_of(survey, i);
+		gain = gain_of(survey, f);
+		if ((hp_survey_has_samples(survey) && (!cost || cost->depth < DEPTH_MIN)) ||
 		    !hp_survey_is_worth(survey, gain))
 			continue;
-		finding = hp_finding_add_function(survey, &hp_rule_recursion, cost->function);
-		where = hp_finding_where(finding);
-		finding->advice = hp_xprintf("%s calls itself very often: if it is asked the same "
-					     "again, remember the answers.",
-					     where);
-		finding->facts = hp_xprintf("%s calls, half of the samples at least %u deep",
-					    hp_format_count(&calls, f->calls), cost->depth);
-		finding->gain_ns = gain;
-		finding->confidence = HP_POSSIBLE;
-		hp_finding_evidence(finding, &hp_functions_section,
-				    hp_xstrdup(hp_report_name(survey->report, f)),
-				    hp_xstrdup(finding->facts));
-		free(where);
+		finding_add(survey, f, cost, gain);
 	}
 }
 
 const struct hp_rule hp_rule_recursion = {
 	.key = "recursion",
 	.find = find,
-	.pattern = "A function that calls itself has at least a million calls (counted, so only "
-		   "where the program is compiled for it), takes CPU time of at least 15% of the "
-		   "wall time, and is at least 8 times on the stack in half of its samples.",
+	.pattern =
+		"A function that calls itself has at least a million calls (counted, so only "
+		"where the program is compiled for it), has a time of its own of at least 15% of "
+		"the wall time, and is at least 8 times on the stack in half of its samples, "
+		"if there are 50 samples.",
 	.wrong = "Each call has other arguments: a walk through a tree looks the same.",
 	.verify = "Count how many different arguments there are.",
 };
