@@ -355,18 +355,19 @@ static bool is_internal(const char *name, size_t length)
 	return strncmp(name, "HOTPATH_TEST_", 13) == 0;
 }
 
-static const char *nearest_setting(const char *name, size_t length)
+/* Compared without the first `family` letters of the names in the table. */
+static const char *nearest_setting(const char *name, size_t length, size_t family)
 {
 	unsigned least = UINT32_MAX;
 	const char *nearest = "";
 
 	for (size_t i = 0; i < hp_setting_count; i++) {
-		const char *there = hp_setting_table[i].name;
+		const char *there = hp_setting_table[i].name + family;
 		unsigned distance = hp_near(name, length, there, strlen(there));
 
 		if (distance < least) {
 			least = distance;
-			nearest = there;
+			nearest = hp_setting_table[i].name;
 		}
 	}
 	return nearest;
@@ -381,7 +382,7 @@ static void refuse_variable(const struct reader *r, const char *name, size_t len
 	line_add(&line, name, length < 60 ? length : 60);
 	line_add(&line, length > 60 ? "...: " : ": ", SIZE_MAX);
 	line_add(&line, "unknown variable, ignored; the nearest is ", SIZE_MAX);
-	line_add(&line, nearest_setting(name, length), SIZE_MAX);
+	line_add(&line, nearest_setting(name, length, 0), SIZE_MAX);
 	line_add(&line, " (all: hotpath help)", SIZE_MAX);
 	r->complain(r->context, line.text);
 }
@@ -451,8 +452,10 @@ static void refuse_word(const struct reader *r, const char *word)
 	line_add(&line, word, 40);
 	line_add(&line, strlen(word) > 40 ? "...'" : "'", SIZE_MAX);
 	line_add(&line,
-		 " is not a setting; use NAME=VALUE, as in percentiles=50,99 (names: hotpath help)",
+		 " is not a setting; use NAME=VALUE, as in percentiles=50,99; the nearest is ",
 		 SIZE_MAX);
+	line_add(&line, nearest_setting(word, strcspn(word, "="), strlen("HOTPATH_")), SIZE_MAX);
+	line_add(&line, " (all: hotpath help)", SIZE_MAX);
 	r->complain(r->context, line.text);
 }
 

@@ -48,7 +48,6 @@ enum hp_alloc_metric {
 	HP_ALLOC_COUNT_MAX,
 };
 
-enum hp_sort { HP_SORT_TOTAL = 0, HP_SORT_SELF, HP_SORT_CALLS, HP_SORT_NAME };
 enum hp_cpu_source { HP_CPU_AUTO = 0, HP_CPU_PERF, HP_CPU_TIMER, HP_CPU_SAMPLY, HP_CPU_OFF };
 enum hp_color { HP_COLOR_AUTO = 0, HP_COLOR_ALWAYS, HP_COLOR_NEVER };
 
@@ -66,7 +65,6 @@ struct hp_percentiles {
 struct hp_settings {
 	uint32_t timing;	/* enum hp_timing */
 	uint32_t format;	/* enum hp_output_format */
-	uint32_t sort;	/* enum hp_sort */
 	uint32_t color;	/* enum hp_color */
 	uint32_t is_exclusive;
 	uint32_t exclude_wrapper;
@@ -120,6 +118,7 @@ struct hp_settings {
 	const char *slow_buckets;	/* NULL = built-in */
 	const char *report;	/* names of sections; NULL = short */
 	const char *output_path;
+	const char *sort; /* a column: see report/section/order.h */
 	const char *focus;
 	const char *without;	/* names of libraries; NULL = none */
 	const char *label;
@@ -241,6 +240,9 @@ bool hp_settings_without(const struct hp_settings *settings, const char *library
 
 /* Threads are watched: for `threads`, and for `thread-states`, which uses the same data. */
 bool hp_settings_asks_threads(const struct hp_settings *settings);
+
+/* True if an order was requested; `sort` is `total` otherwise. */
+bool hp_settings_sorts(const struct hp_settings *settings);
 
 /* True if HOTPATH_REPORT requests it by name. */
 bool hp_settings_names(const struct hp_settings *settings, const char *section);

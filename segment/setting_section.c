@@ -163,16 +163,26 @@ static bool is_of_tables(const struct hp_setting *setting)
 	return false;
 }
 
-/* The word was given explicitly; it is also the default. */
-static bool is_short_asked(const struct hp_settings *settings)
+/* Whether the setting stored at `place` was given, or set by the program's defaults. */
+static bool is_chosen(const struct hp_settings *settings, size_t place)
 {
 	size_t i = 0;
 
-	while (i < hp_setting_count &&
-	       hp_setting_table[i].place != offsetof(struct hp_settings, report))
+	while (i < hp_setting_count && hp_setting_table[i].place != place)
 		i++;
 	return i < hp_setting_count &&
-	       hp_setting_origin(settings, &hp_setting_table[i]) != HP_ORIGIN_BUILT_IN &&
+	       hp_setting_origin(settings, &hp_setting_table[i]) != HP_ORIGIN_BUILT_IN;
+}
+
+bool hp_settings_sorts(const struct hp_settings *settings)
+{
+	return is_chosen(settings, offsetof(struct hp_settings, sort));
+}
+
+/* The word was given explicitly; it is also the default. */
+static bool is_short_asked(const struct hp_settings *settings)
+{
+	return is_chosen(settings, offsetof(struct hp_settings, report)) &&
 	       hp_settings_names(settings, "short");
 }
 

@@ -81,8 +81,8 @@ const char *hp_format_bytes(struct hp_text_cell *cell, uint64_t bytes)
 	double size = (double)bytes;
 	int unit = 0;
 
-	for (; size >= 1024 && unit < 4; unit++)
-		size /= 1024;
+	for (; size >= 1000 && unit < 4; unit++)
+		size /= 1000;
 	snprintf(cell->text, sizeof(cell->text), "%.*f %s", unit ? 1 : 0, size, names[unit]);
 	return cell->text;
 }

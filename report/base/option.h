@@ -8,6 +8,7 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * The next option's letter or value, -1 at their end. '?' = invalid; one line
@@ -32,5 +33,17 @@ struct hp_option_table {
  * word. Returns -1 to continue, else the exit status.
  */
 int hp_options_read(const struct hp_option_table *table, void *command, int argc, char **argv);
+
+/* The last option as the user wrote it, "-n" or "--limit"; valid until the next one. */
+const char *hp_option_spelled(void);
+
+/*
+ * `line` complains about a variable's value, and begins with the variable's name.  Fresh, with the
+ * name of the last option instead, since that is what the user wrote.
+ */
+char *hp_option_complaint(const char *variable, const char *line);
+
+/* The word of `words` (up to NULL) that is nearest to `word`; NULL = none has a letter in common. */
+const char *hp_option_nearest(const char *word, const char *const *words);
 
 #endif

@@ -63,3 +63,19 @@ bool hp_place_library(char path[HP_HELPER_PATH], const char *folder)
 	snprintf(path, HP_HELPER_PATH, "%.*s/lib/" NAME, parent, folder);
 	return false;
 }
+
+bool hp_place_has_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	bool is_found = false;
+
+	while (path && *path && !is_found) {
+		int length = (int)strcspn(path, ":");
+		char file[HP_HELPER_PATH];
+		int size = snprintf(file, sizeof(file), "%.*s/%s", length, path, name);
+
+		is_found = length && size < (int)sizeof(file) && access(file, X_OK) == 0;
+		path += length + (path[length] == ':');
+	}
+	return is_found;
+}

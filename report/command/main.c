@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/base/option.h"
 #include "report/base/stack.h"
 #include "report/command/command.h"
 #include "report/command/sections.h"
@@ -71,6 +72,23 @@ static void usage(FILE *out)
 	      "  cc -O2 $(hotpath flags cc) ...       compiled so, with each of its functions\n\n"
 	      "`hotpath COMMAND --help` says more, `hotpath help` lists the HOTPATH_ variables.\n",
 	      out);
+}
+
+/* What users ask first, each with the command that answers it. */
+static void tour_print(void)
+{
+	fputs("\nFive questions:\n"
+	      "  Where does the time go, and what should I change first?\n"
+	      "      hotpath run ./app\n"
+	      "  Why is that the first thing to change, and when is it wrong?\n"
+	      "      hotpath explain 1\n"
+	      "  Why does it hang?\n"
+	      "      hotpath stacks PID\n"
+	      "  How often is each function called, and how long does it take?\n"
+	      "      cc -O2 -g $(hotpath flags cc) app.c -o app && hotpath run ./app\n"
+	      "  Did my change help?\n"
+	      "      hotpath compare --runs 10 ./before -- ./after\n",
+	      stdout);
 }
 
 /* `hotpath help` also lists what can be set; --help fits a screen. */
@@ -146,6 +164,23 @@ static bool topic_write(const char *word)
 	return false;
 }
 
+/* To stderr. */
+static void unknown_tell(const char *name)
+{
+	const char *names[COMMANDS + 1], *nearest;
+
+	for (size_t i = 0; i < COMMANDS; i++)
+		names[i] = commands[i].name;
+	names[COMMANDS] = NULL;
+	nearest = hp_option_nearest(name, names);
+	if (nearest)
+		fprintf(stderr,
+			"hotpath: no command '%s'; the nearest is '%s'; see hotpath --help\n", name,
+			nearest);
+	else
+		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", name);
+}
+
 static int cmd_help(int argc, char **argv)
 {
 	const struct command *command = argc > 1 ? find(argv[1]) : NULL;
@@ -154,7 +189,7 @@ static int cmd_help(int argc, char **argv)
 	if (argc > 1 && topic_write(argv[1]))
 		return 0;
 	if (argc > 1 && !command) {
-		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", argv[1]);
+		unknown_tell(argv[1]);
 		return HP_EXIT_USAGE;
 	}
 	char *arguments[] = { argc > 1 ? argv[1] : flag, flag, NULL };
@@ -162,8 +197,10 @@ static int cmd_help(int argc, char **argv)
 	if (command && command->run != cmd_help && command->run != cmd_version)
 		return command->run(2, arguments);
 	usage(stdout);
-	if (strcmp(argv[0], "help") == 0)
+	if (strcmp(argv[0], "help") == 0) {
+		tour_print();
 		settings_list();
+	}
 	return 0;
 }
 
@@ -194,7 +231,7 @@ int main(int argc, char **argv)
 		return cmd_version(1, argv);
 	command = find(argv[1]);
 	if (!command) {
-		fprintf(stderr, "hotpath: no command '%s'; see hotpath --help\n", argv[1]);
+		unknown_tell(argv[1]);
 		return HP_EXIT_USAGE;
 	}
 	/* The program gets our stack's limit, and our signals. */

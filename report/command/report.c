@@ -30,11 +30,13 @@
 #include "report/base/option.h"
 #include "report/view/page.h"
 #include "report/export/profile_place.h"
+#include "report/elf/dwarf.h"
 #include "report/elf/symbol_file.h"
 #include "report/view/view.h"
 #include "segment/clock.h"
 #include "segment/guard.h"
 #include "segment/defaults.h"
+#include "report/section/order.h"
 #include "report/section/sections.h"
 #include "segment/session.h"
 #include "util/tell.h"
@@ -60,6 +62,7 @@ static const struct flag flags[] = {
 	{ "depth", 'd', "HOTPATH_FUNCTIONS_NAME_DEPTH", NULL },
 	{ "exclusive", 'e', "HOTPATH_TIME_EXCLUSIVE", "1" },
 	{ "internals", 'i', "HOTPATH_INTERNALS", "1" },
+	{ "inclusive", 'I', "HOTPATH_CPU_INCLUSIVE", "1" },
 	{ "color", 'c', "HOTPATH_COLOR", NULL },
 	{ "label", 'l', "HOTPATH_REPORT_LABEL", NULL },
 	{ "all", 'a', "HOTPATH_REPORT", "auto" },
@@ -118,6 +121,7 @@ struct ask {
 	char defaults[HP_DEFAULTS_MAX];	/* of the program, and */
 	char default_values[HP_DEFAULTS_MAX];	/* their words */
 	bool is_limited;	/* by a flag: it beats the limits of the sections */
+	bool is_sorted; /* by a flag: a word that is no column is an error */
 	struct hp_trial trial;	/* of the report of a session that ended */
 };
 
@@ -133,11 +137,13 @@ static const char usage_text[] =
 	"  -p, --percentiles=LIST as in 50,95,99.9 (95); 0 = shortest, 100 = longest\n"
 	"  -F, --focus=TEXT       only functions with this in their name, or /regex/\n"
 	"  -s, --sort=WORD        total, self, calls, name\n"
+	"                         or another column of a table, as in wait-avg, peak, p95\n"
 	"  -n, --limit=N          rows of each section; 0 = all (15 functions, 5 threads)\n"
 	"  -d, --depth=N          last parts of a::b::c to show; 0 = all (2)\n"
 	"  -e, --exclusive        times without instrumented callees\n"
 	"  -l, --label=TEXT       printed in the first line\n"
 	"  -c, --color=WORD       auto, always, never\n"
+	"  -I, --inclusive        CPU time of functions with what they call\n"
 	"  -i, --internals        the profiler's own functions one by one, not as [hotpath]\n"
 	"  -w, --waits            who waited, who waits now, and for whom\n"
 	"      --session=ID       of a program that still runs: its pid, or as hotpath list shows\n"
@@ -186,16 +192,38 @@ static void limit_settle(struct hp_settings *settings)
 	settings->alloc_limit = HP_LIMIT_UNSET;
 }
 
+/* A bad value of an option: `context` is the option's variable. */
+static void say_option(void *context, const char *line)
+{
+	char *text = hp_option_complaint(context, line);
+
+	fprintf(stderr, "hotpath report: %s\n", text);
+	free(text);
+}
+
 static bool flag_set(struct ask *ask, int letter, const char *argument)
 {
 	for (size_t i = 0; i < FLAGS; i++) {
 		if (flags[i].letter != letter)
 			continue;
 		ask->is_limited |= letter == 'n';
+		ask->is_sorted |= letter == 's';
 		return hp_settings_set(&ask->settings, flags[i].variable,
-				       flags[i].value ? flags[i].value : argument, say_line, NULL);
+				       flags[i].value ? flags[i].value : argument, say_option,
+				       (void *)(uintptr_t)flags[i].variable);
 	}
 	return false;
+}
+
+/* Which columns there are depends on the sections that other options ask for. */
+static bool sort_check(const struct ask *ask)
+{
+	char *fault = ask->is_sorted ? hp_sort_fault(&ask->settings) : NULL;
+
+	if (fault)
+		fprintf(stderr, "hotpath report: --sort: %s\n", fault);
+	free(fault);
+	return !fault;
 }
 
 static bool fd_read(const char *text, int *fd)
@@ -288,6 +316,8 @@ static int options_read(struct ask *ask, int argc, char **argv)
 		if (!option_take(ask, letter))
 			return HP_EXIT_USAGE;
 	}
+	if (!sort_check(ask))
+		return HP_EXIT_USAGE;
 	ask->path = argv[optind];
 	if (argc - optind + (ask->fd >= 0) + !!ask->session <= 1)
 		return -1;
@@ -581,8 +611,10 @@ int hp_cmd_report(int argc, char **argv)
 	status = options_read(&ask, argc, argv);
 	if (status >= 0)
 		return status;
-	if (ask.fd < 0)
+	if (ask.fd < 0) {
 		settings_tell();
+		hp_dwarf_allow_servers();
+	}
 	hp_guard_start();
 	if (!open_input(&ask, &input))
 		return HP_EXIT_FAILED;

@@ -122,11 +122,21 @@ static void print_help(void)
 	       "of functions compile with $(hotpath flags cc).\n");
 }
 
+/* A bad value of an option: `context` is the option's variable. */
+static void complain_option(void *context, const char *line)
+{
+	char *text = hp_option_complaint(context, line);
+
+	hp_tell("hotpath run: %s\n", text);
+	free(text);
+}
+
 static bool apply_flag(struct run *run, const struct flag *flag, const char *argument)
 {
 	const char *value = flag->argument ? argument : flag->value;
 
-	if (!hp_settings_set(&run->settings, flag->variable, value, complain, NULL))
+	if (!hp_settings_set(&run->settings, flag->variable, value, complain_option,
+			     (void *)(uintptr_t)flag->variable))
 		return false;
 	setenv(flag->variable, value, 1);
 	return true;

@@ -320,8 +320,9 @@ static const struct hp_check checks[] = {
 				   NULL, NULL },
 	    [DEBUG_FILES_SERVER] = { HP_LEVEL_OK,
 				     "debug information in programs, beside them, in /usr/lib/debug",
-				     "that of the server: no report waits for a download",
-				     "install the packages with debug files (-dbgsym, -debuginfo)" } } },
+				     "that of the server in the report at a program's end, and live",
+				     "hotpath report asks the server; or install packages with debug files "
+				     "(-dbgsym, -debuginfo)" } } },
 	{ "state",
 	  look_state,
 	  { [STATE_FINE] = { HP_LEVEL_OK, "hotpath list and hotpath report: runs are kept", NULL,

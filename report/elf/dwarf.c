@@ -12,12 +12,34 @@
 static struct hp_dwarf dw;
 static bool has_libdw;
 
-/* A report must not wait for a debuginfod server. */
+static bool may_ask;
+
+/*
+ * Seconds without progress, unless the user says otherwise: a server that does not answer costs that
+ * for the first file, and none for the others, since libdebuginfod remembers failures.
+ */
+#define SERVER_TIMEOUT "10"
+
+void hp_dwarf_allow_servers(void)
+{
+	may_ask = true;
+}
+
+bool hp_dwarf_has_servers(void)
+{
+	const char *servers = getenv("DEBUGINFOD_URLS");
+
+	return may_ask && servers && *servers;
+}
+
 static void libdw_load(void)
 {
 	void *handle;
 
-	unsetenv("DEBUGINFOD_URLS");
+	if (may_ask)
+		setenv("DEBUGINFOD_TIMEOUT", SERVER_TIMEOUT, 0);
+	else
+		unsetenv("DEBUGINFOD_URLS");
 	handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!handle)
 		return;

@@ -240,7 +240,7 @@ static bool read_elf(struct hp_symbol_file *file, const struct hp_elf *elf)
 	if (file->fault)
 		return true;
 	hp_symbol_table_init(&table, elf, recorded->path);
-	file->has_debug = table.has_debug || table.is_unusual;
+	file->has_debug = table.has_debug || table.is_unusual || hp_dwarf_has_servers();
 	if (table.is_unusual)
 		return false;
 	read_table(file, elf, &table);

@@ -373,12 +373,36 @@ static void read_all_rows(struct build *b)
 	}
 }
 
+/* Some image of that process ended, and none runs. */
+static bool has_ended(const struct hp_model *model, uint32_t pid)
+{
+	bool is_known = false;
+
+	for (size_t i = 0; i < model->process_count; i++) {
+		if (model->processes[i].pid != pid)
+			continue;
+		if (model->processes[i].is_running)
+			return false;
+		is_known = true;
+	}
+	return is_known;
+}
+
+/* The last look at a thread was before its process ended: it does not sleep any more. */
+static void threads_end(struct hp_model *model)
+{
+	for (size_t i = 0; i < model->thread_count; i++)
+		if (model->threads[i].state != 'x' && has_ended(model, model->threads[i].pid))
+			model->threads[i].state = 'x';
+}
+
 static void read_threads(struct build *b)
 {
 	struct hp_reader *reader = &b->model->reader;
 	struct hp_watch watch;
 
 	read_all_rows(b);
+	threads_end(b->model);
 	if (hp_reader_step(reader, reader->header.sampler_area, &watch, sizeof(watch))) {
 		b->model->threads_interval_ms = watch.interval_ms;
 		b->model->rss_kb = watch.rss_kb;

@@ -9,6 +9,7 @@
 
 #include "report/base/memory.h"
 #include "report/section/core/section.h"
+#include "report/section/order.h"
 
 struct speaker {
 	hp_complain complain;
@@ -113,6 +114,14 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 
 void hp_report_init_rest(struct hp_report *report, hp_complain complain, void *context)
 {
+	if (complain && !report->record.is_live && hp_settings_sorts(report->settings)) {
+		char *fault = hp_sort_fault(report->settings);
+
+		if (fault)
+			say(&(const struct speaker){ complain, context },
+			    hp_xprintf("HOTPATH_SORT: %s", fault));
+		free(fault);
+	}
 	if (!report->record.is_lazy)
 		choose_sections(report, &(const struct speaker){ complain, context });
 	hp_report_settle(report, complain, context);

@@ -6,7 +6,7 @@
  *   shows some of them
  * May use: report/section/finding report/section/future report/section/loop report/section/stream report/section/mixed report/section/thread report/section/channel
  *   report/section/wait report/section/memory report/section/cpu
- *   report/section/value report/section/timing report/section/core report/base segment
+ *   report/section/value report/section/timing report/section/core report/base segment util
  */
 #ifndef HP_REPORT_SECTION_SECTIONS_H
 #define HP_REPORT_SECTION_SECTIONS_H

@@ -19,6 +19,7 @@
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/base/memory.h"
+#include "report/section/order.h"
 #include "report/section/sections.h"
 #include "report/read/size.h"
 #include "report/section/thread/thread.h"
@@ -141,7 +142,7 @@ cJSON *hp_json_section(struct hp_report *report, const struct hp_section *sectio
 	cJSON *to = cJSON_CreateObject();
 	struct hp_list list;
 
-	section->fill(report, &list);
+	hp_section_fill(report, section, &list);
 	if (extra->head)
 		extra->head(report, to);
 	cJSON_AddStringToObject(to, "description", hp_section_about(section, report));

@@ -13,10 +13,13 @@
 #include <unistd.h>
 
 #include "report/section/timing/calls.h"
+#include "report/section/core/list.h"
+#include "report/section/memory/view.h"
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/name/short.h"
+#include "report/section/order.h"
 #include "report/section/sections.h"
 #include "report/view/view.h"
 
@@ -53,6 +56,7 @@ struct grid {
 	char **cells; /* row by row */
 	bool has_estimates;
 	bool is_deep;
+	bool is_prose; /* the first column is a sentence below its row */
 	size_t indent_most; /* levels; deeper ones stand under each other */
 };
 
@@ -259,6 +263,36 @@ static void names_make(struct grid *grid, size_t i)
 	free(names);
 	free(copies);
 	free(display);
+}
+
+static bool has_twin(struct grid *grid, size_t row)
+{
+	for (size_t other = 0; other < grid->list.shown; other++)
+		if (other != row && strcmp(*cell_at(grid, other, 0), *cell_at(grid, row, 0)) == 0)
+			return true;
+	return false;
+}
+
+/* Rows that would look the same get names that tell more. */
+static void twins_tell_apart(struct grid *grid)
+{
+	bool *is_twin = hp_xcalloc(grid->list.shown, sizeof(*is_twin));
+
+	for (size_t row = 0; row < grid->list.shown; row++)
+		is_twin[row] = has_twin(grid, row);
+	for (size_t row = 0; row < grid->list.shown; row++) {
+		char *name = is_twin[row]
+				     ? hp_alloc_row_lined_name(grid->report, grid->list.rows[row])
+				     : NULL;
+
+		if (!name)
+			continue;
+		free(*cell_at(grid, row, 0));
+		*cell_at(grid, row, 0) =
+			hp_name_display_path(name, (size_t)grid->report->settings->name_depth);
+		free(name);
+	}
+	free(is_twin);
 }
 
 static void cells_make(struct grid *grid)
@@ -519,7 +553,7 @@ static void rule_write(const struct grid *grid, FILE *out)
 
 	for (size_t i = 0; i < grid->column_count; i++)
 		if (!is_dropped(&grid->columns[i]))
-			width += grid->columns[i].width + (i ? GAP : 0);
+			width += grid->columns[i].width + (width ? GAP : 0);
 	fputs(ink(grid->look, DIM), out);
 	while (width--)
 		fputs("\342\224\200", out);
@@ -547,12 +581,40 @@ static void below_write(struct grid *grid, size_t row, size_t title, FILE *out)
 	}
 }
 
+/* A sentence, in lines of whole words that begin with the margin. */
+static void wrapped_write(const char *text, const char *margin, size_t most, FILE *out)
+{
+	size_t width = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		char *word = hp_xprintf("%.*s", (int)length, text);
+		size_t more = hp_text_width(word) + (width ? 1 : strlen(margin));
+
+		if (width && width + more > most) {
+			fputc('\n', out);
+			more += strlen(margin) - 1;
+			width = 0;
+		}
+		fprintf(out, "%s%s", width ? " " : margin, word);
+		width += more;
+		text += length + (text[length] == ' ');
+		free(word);
+	}
+	fputc('\n', out);
+}
+
 static void row_write(struct grid *grid, size_t row, size_t last, FILE *out)
 {
+	size_t place = 0;
+
 	for (size_t i = 0; i <= last; i++)
 		if (!is_dropped(&grid->columns[i]))
-			cell_write(&grid->columns[i], i, *cell_at(grid, row, i), i == last, out);
+			cell_write(&grid->columns[i], place++, *cell_at(grid, row, i), i == last,
+				   out);
 	fputc('\n', out);
+	if (grid->is_prose)
+		wrapped_write(*cell_at(grid, row, 0), BELOW, grid->look->width, out);
 }
 
 static void grid_write(struct grid *grid, FILE *out)
@@ -568,9 +630,10 @@ static void grid_write(struct grid *grid, FILE *out)
 			title = width;
 	}
 	fputs(ink(grid->look, HEADER), out);
-	for (size_t i = 0; i <= last; i++)
+	for (size_t i = 0, place = 0; i <= last; i++)
 		if (!is_dropped(&grid->columns[i]))
-			cell_write(&grid->columns[i], i, grid->columns[i].title, i == last, out);
+			cell_write(&grid->columns[i], place++, grid->columns[i].title, i == last,
+				   out);
 	fprintf(out, "%s\n", ink(grid->look, PLAIN));
 	rule_write(grid, out);
 	for (size_t row = 0; row < grid->list.shown; row++) {
@@ -609,29 +672,6 @@ static void title_write(struct grid *grid, const struct hp_section *section, FIL
 	fputs(note || is_cut ? ")\n" : "\n", out);
 }
 
-/* A sentence, in lines of whole words. */
-static void wrapped_write(const char *text, size_t most, FILE *out)
-{
-	size_t width = 0;
-
-	while (*text) {
-		size_t length = strcspn(text, " ");
-		char *word = hp_xprintf("%.*s", (int)length, text);
-		size_t more = hp_text_width(word) + (width ? 1 : 0);
-
-		if (width && width + more > most) {
-			fputc('\n', out);
-			more--;
-			width = 0;
-		}
-		fprintf(out, "%s%s", width ? " " : "", word);
-		width += more;
-		text += length + (text[length] == ' ');
-		free(word);
-	}
-	fputc('\n', out);
-}
-
 /* Instead of rows, as the crate does: a table of one column with the reason and the remedy. */
 static void error_write(const struct grid *grid, const struct hp_section *section, FILE *out)
 {
@@ -641,7 +681,7 @@ static void error_write(const struct grid *grid, const struct hp_section *sectio
 	for (size_t i = 0; i < grid->look->width; i++)
 		fputs("\342\224\200", out);
 	fputc('\n', out);
-	wrapped_write(hp_section_none(section, grid->report), grid->look->width, out);
+	wrapped_write(hp_section_none(section, grid->report), "", grid->look->width, out);
 }
 
 /* Takes rows that say too little out of the list, unless all are such.  Returns how many. */
@@ -666,11 +706,12 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	struct grid grid = { .report = report,
 			     .look = look,
 			     .is_deep = section->is_deep,
+			     .is_prose = section->is_prose,
 			     .indent_most = section->is_deep ? look->width * 2 / 5 : INDENT_MAX };
 
 	size_t faint;
 
-	section->fill(report, &grid.list);
+	hp_section_fill(report, section, &grid.list);
 	faint = faint_drop(report, section, &grid.list);
 	if (!grid.list.shown && section->is_failed && section->is_failed(report)) {
 		error_write(&grid, section, out);
@@ -681,14 +722,18 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	if (grid.list.shown) {
 		columns_make(&grid, section);
 		cells_make(&grid);
+		if (section == &hp_alloc_sites_section || section == &hp_leaks_section)
+			twins_tell_apart(&grid);
 		columns_drop(&grid);
+		grid.columns[0].is_below = grid.is_prose;
 		widths_find(&grid);
 		zeros_drop(&grid);
 		chains_fit(&grid);
-		name_fit(&grid);
+		if (!grid.is_prose)
+			name_fit(&grid);
 		grid_write(&grid, out);
 	} else {
-		wrapped_write(hp_section_none(section, report), look->width, out);
+		wrapped_write(hp_section_none(section, report), "", look->width, out);
 	}
 	if (faint)
 		fprintf(out, "and %zu %s\n", faint, section->faint);

@@ -133,7 +133,7 @@ limit_is_told()
 {
 	echo "$BASHPID" >"$1/cgroup.procs" || return
 	doctor limited cgroup "$HP" doctor --json || return
-	[[ $is_found == *"400.0 MB" ]] || return
+	[[ $is_found == *"419.4 MB" ]] || return
 	echo 100G >"$1/$2" || return
 	doctor ok cgroup "$HP" doctor --json
 }

@@ -407,12 +407,12 @@ columns()
 
 @test "header: defaults that are wrong are told once, and the rest holds" {
 	local run
-	with_defaults bad "percentile=5 sort=weight percentiles=6 nonsense"
+	with_defaults bad "percentile=5 timing=weight percentiles=6 nonsense"
 	for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
 		HOTPATH_KEEP=0 $run "$T/bad" 2>"$T/err"
 		[ "$(grep -c "HOTPATH_DEFAULTS: 'percentile=5' is not a setting; use NAME=VALUE" "$T/err")" = 1 ]
 		[ "$(grep -c "HOTPATH_DEFAULTS: 'nonsense' is not a setting" "$T/err")" = 1 ]
-		[ "$(grep -c "HOTPATH_SORT: 'weight' is not allowed; total|self|calls|name" "$T/err")" = 1 ]
+		[ "$(grep -c "HOTPATH_TIMING: 'weight' is not allowed; adaptive|exact" "$T/err")" = 1 ]
 		[ "$(grep -c ' P6 ' "$T/err")" = 1 ]
 	done
 }

@@ -97,7 +97,7 @@ assert logs["function_name"] == "spend" and logs["total_invocations"] == 100, lo
 assert len(logs["logs"]) == 50, len(logs["logs"])
 assert [call["invocation"] for call in logs["logs"]] == list(range(100, 50, -1)), logs
 assert all(call["alloc_count"] == 1 for call in logs["logs"])
-assert logs["logs"][0]["bytes"].startswith("97.7 KB"), logs["logs"][0]
+assert logs["logs"][0]["bytes"].startswith("100.0 KB"), logs["logs"][0]
 P
 	exec 7>&-
 }

@@ -41,7 +41,7 @@ setup()
 }
 
 @test "verbose: every setting is told once, with its value and where that comes from" {
-	HOTPATH_VERBOSE=1 HOTPATH_PERCENTILES=50,99.9 HOTPATH_SEGMENT_SIZE=65536K HOTPATH_SORT=wrong \
+	HOTPATH_VERBOSE=1 HOTPATH_PERCENTILES=50,99.9 HOTPATH_SEGMENT_SIZE=65536K HOTPATH_TIMING=wrong \
 		LD_PRELOAD=$HP_LIB "$T/family" >"$T/out" 2>"$T/said"
 	[ "$(cat "$T/out")" = "done
 done" ]
@@ -51,7 +51,7 @@ done" ]
 	diff "$T/names" "$T/told"
 	grep -q '^hotpath: HOTPATH_PERCENTILES=50,99.9 (environment)$' "$T/said"
 	grep -q '^hotpath: HOTPATH_SEGMENT_SIZE=64M (environment)$' "$T/said"
-	grep -q '^hotpath: HOTPATH_SORT=total (default)$' "$T/said"
+	grep -q '^hotpath: HOTPATH_TIMING=adaptive (default)$' "$T/said"
 	grep -q '^hotpath: HOTPATH_FOCUS is not set$' "$T/said"
 	grep -q '^hotpath: version .* with -' "$T/said"
 	[ "$(grep -c '^hotpath: lost: nothing$' "$T/said")" = 1 ]

@@ -210,6 +210,38 @@ lines()
 	[[ "$output" == *"no function with samples fits 'nowhere'"* ]]
 }
 
+@test "annotate: a function's own time is that of the section cpu, with the libraries' that it called" {
+	needs_samples
+	compile scanner -O1 -g <<-'END'
+		#include <string.h>
+		#include <time.h>
+		static char text[100000];
+		__attribute__((noinline)) unsigned long scanner(void)
+		{
+			unsigned long sum = 0;
+			for (int i = 0; i < 200; i++)
+				sum += strlen(text + i);	/* here */
+			return sum;
+		}
+		int main(void)
+		{
+			unsigned long sum = 0;
+			memset(text, 'x', sizeof(text) - 1);
+			do
+				sum += scanner();
+			while (clock() < CLOCKS_PER_SEC / 4);
+			return sum == 1;
+		}
+	END
+	HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/scanner" 2>/dev/null
+	"$HP_BUILD/hotpath" report --annotate scanner -f json >"$T/lines.json"
+	"$HP_BUILD/hotpath" report --report functions-cpu -f json >"$T/cpu.json"
+	own=$(jq '[.functions_cpu.raw[] | select(.name == "scanner") | .self_samples] | add' "$T/cpu.json")
+	[ "$own" -ge 20 ]
+	[ "$(lines "sum(r['self_samples'] for r in raw)")" = "$own" ]
+	[ "$(lines "many(by['sum += strlen(text + i); /* here */']['self_samples'])")" = True ]
+}
+
 # Samples need a kernel that lets us; then where it does not, the section says why.
 needs_samples()
 {

@@ -222,9 +222,9 @@ TEST(format, counts_bytes_percent)
 	CHECK_STR(hp_format_count(&cell, 1000), "1,000");
 	CHECK_STR(hp_format_count(&cell, UINT64_MAX), "18,446,744,073,709,551,615");
 	CHECK_STR(hp_format_bytes(&cell, 0), "0 B");
-	CHECK_STR(hp_format_bytes(&cell, 1023), "1023 B");
-	CHECK_STR(hp_format_bytes(&cell, 1536), "1.5 KB");
-	CHECK_STR(hp_format_bytes(&cell, 2 << 20), "2.0 MB");
+	CHECK_STR(hp_format_bytes(&cell, 999), "999 B");
+	CHECK_STR(hp_format_bytes(&cell, 1500), "1.5 KB");
+	CHECK_STR(hp_format_bytes(&cell, 2 << 20), "2.1 MB");
 	CHECK_STR(hp_format_percent(&cell, 12.345, 1), "12.3%");
 	CHECK_STR(hp_format_percentile(&cell, 95), "95");
 	CHECK_STR(hp_format_percentile(&cell, 99.9), "99.9");

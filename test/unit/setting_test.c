@@ -205,7 +205,7 @@ TEST(setting, a_programs_defaults_come_after_the_environment)
 	CHECK_EQ(lines, 0);
 	CHECK_EQ(s.percentiles.count, 2);
 	CHECK_STR(s.report, "threads");
-	CHECK_EQ(s.sort, HP_SORT_CALLS);
+	CHECK_STR(s.sort, "calls");
 	CHECK_EQ(s.functions_limit, 3);
 	CHECK_EQ(s.timing, 1);
 	CHECK_STR(s.focus, "a=b");
@@ -221,7 +221,7 @@ TEST(setting, a_flag_wins_over_a_programs_defaults)
 	CHECK(!hp_settings_set(&s, "HOTPATH_TIMING", "no such", listen, NULL));
 	hp_settings_default(&s, HP_SETTINGS_OF_PROGRAM, "sort=calls timing=exact", room, listen,
 			    NULL);
-	CHECK_EQ(s.sort, HP_SORT_NAME);
+	CHECK_STR(s.sort, "name");
 	CHECK_EQ(s.timing, 1);
 }
 
@@ -234,9 +234,9 @@ TEST(setting, a_limit_of_all_wins_over_a_programs_limit_of_one)
 
 TEST(setting, a_programs_defaults_that_are_wrong)
 {
-	CHECK_EQ(read_both("A=b", "sort=weight timing=exact").timing, 1);
+	CHECK_EQ(read_both("A=b", "alloc-metric=weight timing=exact").timing, 1);
 	CHECK_EQ(lines, 1);
-	CHECK(strstr(told, "HOTPATH_SORT: 'weight' is not allowed") != NULL);
+	CHECK(strstr(told, "HOTPATH_ALLOC_METRIC: 'weight' is not allowed") != NULL);
 	CHECK_EQ(read_both("A=b", "sort timing=exact").timing, 1);
 	CHECK_EQ(lines, 1);
 	CHECK(strstr(told, "HOTPATH_DEFAULTS: 'sort' is not a setting; use NAME=VALUE") != NULL);
@@ -244,7 +244,8 @@ TEST(setting, a_programs_defaults_that_are_wrong)
 	CHECK_EQ(lines, 1);
 	read_both("A=b", "SORT=name hotpath_sort=name sor=name sorted=name");
 	CHECK_EQ(lines, 2);
-	CHECK_EQ(read_both("HOTPATH_SORT=weight", "sort=name").sort, HP_SORT_NAME);
+	CHECK_EQ(read_both("HOTPATH_ALLOC_METRIC=weight", "alloc_metric=count").alloc_metric,
+		 HP_ALLOC_COUNT);
 }
 
 TEST(setting, what_is_found_in_a_record_sets_nothing_but_how_it_is_shown)

@@ -69,6 +69,7 @@ struct hp_report {
 	bool has_functions;
 	bool has_main_running;	/* the wrapper is a main that has not returned: its time is the run's */
 	const uint32_t *function_ids;	/* beside the model's, and `life`; NULL = places + 1 */
+	bool is_uncut; /* all rows are wanted: hp_section_cut leaves them all */
 	bool is_brief;	/* lists in JSON tell nothing of single calls */
 	char *profile_path;	/* where this run's profile is written; NULL = nowhere */
 	char *text;	/* of section notes */

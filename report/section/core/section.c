@@ -68,9 +68,9 @@ void hp_section_cut(const struct hp_section *section, const struct hp_report *re
 		    struct hp_list *list)
 {
 	const char *settings = (const char *)report->settings;
-	uint64_t limit = HP_LIMIT_UNSET;
+	uint64_t limit = report->is_uncut ? 0 : HP_LIMIT_UNSET;
 
-	if (section->limit.type)
+	if (section->limit.type && !report->is_uncut)
 		limit = *(const uint64_t *)(const void *)(settings + section->limit.offset);
 	if (limit == HP_LIMIT_UNSET)
 		limit = report->settings->limit;

@@ -140,6 +140,7 @@ struct hp_section {
 
 	/* The table. */
 	bool is_deep;	/* its first column is a tree */
+	bool is_prose; /* its first column is a sentence, which stands below the others and is wrapped */
 	bool is_on_top;	/* the first lines tell the first row that has its own name, */
 	bool (*top)(struct hp_report *report, struct hp_top *top);	/* or this; false = nothing */
 	enum hp_estimate estimate;

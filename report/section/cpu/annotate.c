@@ -121,26 +121,22 @@ static struct hp_annotation_line *line_at(struct build *b, int number)
 }
 
 /* The function's frame at a place; NULL = it is not there. */
-static const struct hp_cpu_frame *frame_at(const struct build *b, uint32_t stack, bool *is_inner)
+static const struct hp_cpu_frame *frame_at(const struct build *b, uint32_t stack)
 {
 	const struct hp_cpu *cpu = b->cpu;
 	const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
 
 	for (uint32_t i = 0; i < place->count; i++)
-		if (cpu->frames[place->first + i].function == b->function) {
-			*is_inner = i == 0;
+		if (cpu->frames[place->first + i].function == b->function)
 			return &cpu->frames[place->first + i];
-		}
 	return NULL;
 }
 
 /* True if the function was at this line further in on the stack already: a recursion. */
 static bool is_repeated(const struct build *b, uint32_t from, uint32_t to, int line)
 {
-	bool is_inner;
-
 	for (; from != to; from = b->report->model.sampling.stacks[from].parent) {
-		const struct hp_cpu_frame *frame = frame_at(b, from, &is_inner);
+		const struct hp_cpu_frame *frame = frame_at(b, from);
 
 		if (frame && frame->line == line)
 			return true;
@@ -151,16 +147,20 @@ static bool is_repeated(const struct build *b, uint32_t from, uint32_t to, int l
 static void stack_add(struct build *b, uint32_t stack)
 {
 	const struct hp_model_stack *stacks = b->report->model.sampling.stacks;
+	bool is_own = hp_cpu_owner(b->report, stack) == b->function;
 
 	for (uint32_t at = stack; at; at = stacks[at].parent) {
-		bool is_inner = false;
-		const struct hp_cpu_frame *frame = frame_at(b, at, &is_inner);
+		const struct hp_cpu_frame *frame = frame_at(b, at);
 		struct hp_annotation_line *line;
 
+		bool is_inner = is_own && frame;
+
+		is_own &= !frame;
 		if (!frame || !frame->line || !frame->file || strcmp(frame->file, b->file) != 0)
 			continue;
 		line = line_at(b, frame->line);
-		if (at == stack && is_inner) {
+		/* The innermost of its lines has the time that the section cpu calls its own. */
+		if (is_inner) {
 			line->self_ns += stacks[stack].cpu_ns;
 			line->self_samples += stacks[stack].samples;
 		}
@@ -178,8 +178,7 @@ static void file_find(struct build *b)
 	uint64_t most = 0;
 
 	for (uint32_t i = 1; i < sampling->stack_count; i++) {
-		bool is_inner;
-		const struct hp_cpu_frame *frame = frame_at(b, i, &is_inner);
+		const struct hp_cpu_frame *frame = frame_at(b, i);
 
 		if (!frame || !frame->line || !frame->file)
 			continue;
@@ -393,7 +392,7 @@ bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain 
 			   .complain = complain,
 			   .context = context };
 	const struct hp_cpu_function *f;
-	struct hp_text_cell self, total;
+	struct hp_text_cell self, total, rest;
 	uint64_t own = 0;
 	const char *slash;
 
@@ -408,7 +407,8 @@ bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain 
 	b.annotation = hp_views_add(&report->views, &annotation_kind,
 				    hp_xcalloc(1, sizeof(*b.annotation)));
 	for (uint32_t i = 1; i < report->model.sampling.stack_count; i++)
-		if (report->model.sampling.stacks[i].samples)
+		if (report->model.sampling.stacks[i].samples &&
+		    !report->model.sampling.stacks[i].is_profiler)
 			stack_add(&b, i);
 	texts_read(&b);
 	qsort(b.annotation->lines, b.annotation->count, sizeof(*b.annotation->lines),
@@ -422,9 +422,11 @@ bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain 
 		line->text = line->text ? line->text : hp_xstrdup("");
 		own += line->self_ns;
 	}
-	b.annotation->note =
-		hp_xprintf("%s of CPU, %s with what it calls", hp_format_time(&self, (double)own),
-			   hp_format_time(&total, (double)f->total_ns));
+	b.annotation->note = hp_xprintf(
+		"%s of CPU, %s with what it calls%s%s%s", hp_format_time(&self, (double)f->self_ns),
+		hp_format_time(&total, (double)f->total_ns), own < f->self_ns ? "; " : "",
+		own < f->self_ns ? hp_format_time(&rest, (double)(f->self_ns - own)) : "",
+		own < f->self_ns ? " of it at no line of this file" : "");
 	hp_report_answer(report, &section);
 	return true;
 }

@@ -597,3 +597,8 @@ struct hp_cpu *hp_report_cpu(const struct hp_report *asked)
 	look(cpu, report);
 	return cpu;
 }
+
+uint32_t hp_cpu_owner(const struct hp_report *report, uint32_t stack)
+{
+	return hp_report_cpu(report)->build->owners[stack];
+}

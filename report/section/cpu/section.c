@@ -20,6 +20,7 @@
 #include "report/base/json.h"
 #include "report/section/core/extra.h"
 #include "report/base/memory.h"
+#include "report/base/place.h"
 #include "report/name/name.h"
 #include "report/base/top.h"
 #include "report/section/core/list.h"
@@ -209,7 +210,8 @@ static const char *after(struct hp_report *report)
 	if (!profile || report->settings->disable_samply_load)
 		return NULL;
 	free(report->text);
-	report->text = hp_xprintf("samply load %s", profile);
+	report->text = hp_xprintf("%s load %s",
+				  hp_place_has_program("samply") ? "samply" : "hotpath", profile);
 	return report->text;
 }
 

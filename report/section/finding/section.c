@@ -84,6 +84,7 @@ const struct hp_section hp_findings_section = {
 	.subject = HP_SUBJECT_MIXED,
 	.columns = columns,
 	.fill = fill,
+	.is_prose = true,
 	.about = "Patterns of waste, and what a fix would gain at most.",
 	.empty = empty,
 	.array = hp_findings_json,

@@ -51,7 +51,7 @@ static char *short_name(const struct hp_report *report, const char *name)
 /* What calls main is the same in all programs. */
 static bool is_main(const char *name)
 {
-	return strcmp(name, "main") == 0;
+	return strncmp(name, "main", 4) == 0 && (!name[4] || name[4] == ':');
 }
 
 /* The text after the function: file:line, or in code without names the place in the file. */
@@ -100,7 +100,19 @@ struct walk {
 	struct hp_report *report;
 	uint32_t step; /* 0 = after the outermost one */
 	size_t frame; /* of its place */
+	bool has_lines; /* names are told with the lines of their calls, as shelve:60 */
 };
+
+static char *caller_name(const struct walk *walk, const struct hp_frame_line *frame)
+{
+	char *name = short_name(walk->report, frame->name), *lined;
+
+	if (!walk->has_lines || !frame->line)
+		return name;
+	lined = hp_xprintf("%s:%d", name, frame->line);
+	free(name);
+	return lined;
+}
 
 /* A fresh name of the next function; NULL = none exists. */
 static char *walk_on(struct walk *walk)
@@ -120,9 +132,9 @@ static char *walk_on(struct walk *walk)
 		return NULL;
 	if (step->mark)
 		return hp_xstrdup(hp_alloc_mark_name(step->mark));
-	return short_name(walk->report, hp_frames_lines(view->frames, step->object, step->address)
-						->frames[walk->frame]
-						.name);
+	return caller_name(
+		walk,
+		&hp_frames_lines(view->frames, step->object, step->address)->frames[walk->frame]);
 }
 
 /*
@@ -162,7 +174,7 @@ static char *callers_add(char *whole, struct walk walk)
 }
 
 /* function file:line, and its callers behind arrows. */
-static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
+static char *site_name(struct hp_report *report, const struct hp_alloc_row *row, bool has_lines)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 	uint32_t from = hp_alloc_told(view, row->step);
@@ -189,7 +201,21 @@ static char *site_name(struct hp_report *report, const struct hp_alloc_row *row)
 		free(library);
 		whole = name;
 	}
-	return is_whole ? whole : callers_add(whole, (struct walk){ report, from, told });
+	return is_whole ? whole
+			: callers_add(whole, (struct walk){ report, from, told, has_lines });
+}
+
+char *hp_alloc_row_lined_name(struct hp_report *report, const void *row)
+{
+	const struct hp_alloc_row *site = row;
+	char *name, *clean;
+
+	if (site->charge || site->is_function)
+		return NULL;
+	name = site_name(report, site, true);
+	clean = hp_text_clean(name);
+	free(name);
+	return clean;
 }
 
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row)
@@ -203,7 +229,7 @@ const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row
 	if (row->name)
 		return row->name;
 	name = row->is_function ? hp_xstrdup(hp_frames_function(view->frames, row->function))
-				: site_name(report, row);
+				: site_name(report, row, false);
 	row->name = hp_text_clean(name);
 	hp_alloc_name_note(view, row, pending);
 	free(name);

@@ -140,4 +140,7 @@ void hp_alloc_list_make(struct hp_report *report, struct hp_list *list, struct h
 /* What a row is called: a call path, or a function. */
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row);
 
+/* The same of a call path with the line of each call, fresh: paths of equal names differ there; NULL = a function. */
+char *hp_alloc_row_lined_name(struct hp_report *report, const void *row);
+
 #endif

@@ -19,18 +19,25 @@ static double sum_of(const struct hp_report *report, const struct hp_model_funct
 	return report->settings->is_exclusive && f != &report->life ? f->self_ns : f->total_ns;
 }
 
+const char *const hp_functions_sorts[] = { "total", "self", "calls", "name", NULL };
+
+bool hp_functions_sorts_by(const char *word)
+{
+	for (size_t i = 0; hp_functions_sorts[i]; i++)
+		if (strcmp(hp_functions_sorts[i], word) == 0)
+			return true;
+	return false;
+}
+
 static double sort_key(const struct hp_report *report, const struct hp_model_function *f)
 {
-	switch (report->settings->sort) {
-	case HP_SORT_SELF:
+	const char *sort = report->settings->sort;
+
+	if (strcmp(sort, "self") == 0)
 		return f->self_ns;
-	case HP_SORT_CALLS:
+	if (strcmp(sort, "calls") == 0)
 		return (double)f->calls;
-	case HP_SORT_NAME:
-		return 0;
-	default:
-		return sum_of(report, f);
-	}
+	return strcmp(sort, "name") == 0 ? 0 : sum_of(report, f);
 }
 
 /* Largest first, then by name: names are looked up for ties only. */

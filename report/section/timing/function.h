@@ -22,6 +22,10 @@ struct hp_path_row {
 
 const char *hp_functions_empty(struct hp_report *report);
 
+/* The orders that this table has beside its columns, up to NULL; whether a word is one of them. */
+extern const char *const hp_functions_sorts[];
+bool hp_functions_sorts_by(const char *word);
+
 /* The function that takes most of the time itself; NULL = none was called. */
 const struct hp_model_function *hp_functions_busiest(struct hp_report *report);
 

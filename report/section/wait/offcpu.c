@@ -291,6 +291,8 @@ const char *hp_offcpu_empty(struct hp_report *report)
 	    report->model.sampling.record.source == HP_SAMPLING_SAMPLY)
 		return "not known: timers and samply see work only; HOTPATH_CPU=perf tells "
 		       "waits too, where the kernel permits it";
+	if (offcpu_of(report)->count)
+		return "nothing passes HOTPATH_FOCUS";
 	return "no thread waited";
 }
 
@@ -304,14 +306,22 @@ static int compare_rows(const void *left, const void *right)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
+static const char *name_of(struct hp_report *report, const struct hp_offcpu_row *row)
+{
+	return row->function == HP_NONE
+		       ? HP_NO_STACK
+		       : hp_cpu_name(report, &hp_report_cpu(report)->functions[row->function]);
+}
+
 static void fill(struct hp_report *report, struct hp_list *list)
 {
 	struct hp_offcpu *offcpu = offcpu_of(report);
 
 	list->rows = hp_xcalloc(offcpu->count, sizeof(*list->rows));
-	list->total = offcpu->count;
+	list->total = 0;
 	for (size_t i = 0; i < offcpu->count; i++)
-		list->rows[i] = &offcpu->rows[i];
+		if (hp_focus_allows(&report->focus, name_of(report, &offcpu->rows[i])))
+			list->rows[list->total++] = &offcpu->rows[i];
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);
 	hp_section_cut(&hp_offcpu_section, report, list);
@@ -319,12 +329,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 
 static void row_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	uint32_t function = ((const struct hp_offcpu_row *)cell->row)->function;
-
-	value->text = function == HP_NONE
-			      ? HP_NO_STACK
-			      : hp_cpu_name(cell->report,
-					    &hp_report_cpu(cell->report)->functions[function]);
+	value->text = name_of(cell->report, cell->row);
 }
 
 static void row_average(const struct hp_cell *cell, struct hp_value *value)

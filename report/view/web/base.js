@@ -52,7 +52,7 @@ hotpath.scaled = (value, steps) => {
 };
 
 const TIMES = [[1, "ns", 0], [1e3, "µs", 2], [1e6, "ms", 2], [1e9, "s", 2]];
-const SIZES = [[1, "B", 0], [1024, "KB", 1], [1048576, "MB", 1], [1073741824, "GB", 2]];
+const SIZES = [[1, "B", 0], [1e3, "KB", 1], [1e6, "MB", 1], [1e9, "GB", 2]];
 
 const known = (format) => (value) => (value === null || value === undefined ? "–" : format(Number(value)));
 

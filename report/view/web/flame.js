@@ -45,7 +45,7 @@ function hotpathFlame(root, data) {
 		if (graph.unit === "ns")
 			return scaled(value, [[1, " ns"], [1e3, " µs"], [1e6, " ms"], [1e9, " s"]]);
 		if (graph.unit === "bytes")
-			return scaled(value, [[1, " B"], [1024, " KB"], [1048576, " MB"], [1073741824, " GB"]]);
+			return scaled(value, [[1, " B"], [1e3, " KB"], [1e6, " MB"], [1e9, " GB"]]);
 		return Math.round(value).toLocaleString("en-US");
 	}
 
