@@ -43,6 +43,7 @@
 
 #define HP_CALLS 256
 #define HP_ROUNDS 4
+#define HP_DOUBLED 2	/* of each: whose entries work twice */
 #define HP_ROOM (256 * 1024)
 #define HP_REPEATS 4
 #define HP_REPEAT_NS UINT64_C(5000000)	/* to the first repetition, then twice as long each */
@@ -207,7 +208,7 @@ static void measure_kinds(struct hp_local *me, struct kind *kinds, int count)
 			round_timed(me, &kinds[i]);
 			round_counted(me, &kinds[i]);
 			round_sampled(me, &kinds[i]);
-			if (i == 0)
+			for (int k = 0; i == 0 && k < HP_DOUBLED; k++)
 				round_doubled(me, &kinds[i]);
 		}
 }

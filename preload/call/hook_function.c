@@ -45,9 +45,6 @@
 #include "segment/histogram.h"
 #include "util/random.h"
 
-#define HP_WATCHED \
-	16	/* of the gaps without a clock in them one in so many is watched, see marginal.h */
-
 /*
  * The same as hp_leave_timed, for the usual call: without any call of ours, and
  * without a store to an address that waits for the clock: later loads would
@@ -176,7 +173,7 @@ static uint64_t weight_of(struct hp_local *me, struct hp_function *function, str
 		if (gist->draws == 1 || me->random >> 62 == 0)
 			return (uint64_t)gist->draws * HP_SAMPLED;
 		/* No clock disturbs the gap that begins here. */
-		if (HP_UNLIKELY((me->random >> 20 & (HP_WATCHED - 1)) == 0))
+		if (HP_UNLIKELY(hp_marginal_is_due(me)))
 			hp_marginal_begin(me, me->random >> 30 & 1);
 		return 0;
 	}
@@ -366,6 +363,28 @@ static inline void enter_usual(struct hp_local *me, struct hp_frame *f, uintptr_
 		enter(me, f, row);
 }
 
+/*
+ * The same of a call inside a recursion, whose hooks do more: the entry looks up the row that its alias
+ * means, and the exit charges the row.  NULL = such calls are all timed.
+ */
+static __attribute__((noinline)) struct hp_row *dummy_nested(struct hp_dummy *dummy,
+							     struct hp_row *row)
+{
+	const struct hp_gist *gist;
+
+	if (hp_row_gist(row) != &hp_row_alias_gist)
+		return NULL;
+	row = hp_row_meant(row);
+	gist = hp_row_gist(row);
+	if (!gist->draws)
+		return NULL;
+	dummy->nested++;
+	dummy->self += gist->mean_self;
+	dummy->frame.child += (uint64_t)(int64_t)gist->mean_self;
+	__asm__ volatile("" : : "r"(dummy) : "memory");
+	return row;
+}
+
 /* What enter_usual does for a counted call, without an effect. */
 static void enter_dummy(struct hp_local *me, struct hp_frame *f, uintptr_t fn, uintptr_t cfa)
 {
@@ -375,8 +394,13 @@ static void enter_dummy(struct hp_local *me, struct hp_frame *f, uintptr_t fn, u
 
 	dummy->frame.cfa = cfa;
 	dummy->top = &dummy->frame;
-	if (row->fn != fn || row->above != above || !hp_row_gist(row)->draws)
+	if (row->fn != fn || row->above != above)
 		return;
+	if (HP_UNLIKELY(!hp_row_gist(row)->draws)) {
+		row = dummy_nested(dummy, row);
+		if (!row)
+			return;
+	}
 	dummy->countdown--;
 	dummy->calls++;
 	dummy->active++;

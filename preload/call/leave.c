@@ -28,6 +28,7 @@
 #define HP_VERY_SHORT_CLOCKS 10	/* and above this many, only after 16 checks */
 #define HP_OUTER_CLOCKS 32	/* a recursive function's outermost calls are timed from here on */
 #define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the samples is enough */
+#define HP_SHORTEST_DRAWS 4	/* hp_gist.draws of these */
 #define HP_RECALIBRATE 256	/* slow exits between two checks of the hooks' cost */
 #define HP_TAIL_MIN 32	/* ticks: below it the mean of a short function counts as this */
 #define HP_LONG_PART 8	/* of timed calls, from here on the long ones are usual, too */
@@ -37,6 +38,7 @@
 #define HP_EVENT_FAR 12	/* so many median deviations, 8 standard ones, is an event */
 #define HP_MEAN_MAX 128	/* the running mean follows 1/128 of each difference, */
 #define HP_MEAN_FIRST 4	/* at first more: the calls of the warm-up weigh as many sampled ones */
+#define HP_MEAN_SETTLED 32	/* sampled calls after which the mean is of these alone */
 
 /* Counts `weight` more values like `ticks`. */
 static void histogram_add(struct hp_local *me, struct hp_function *function, uint64_t ticks,
@@ -180,7 +182,7 @@ static HP_COLD void policy_look(struct hp_local *me, struct hp_function *functio
 		return;
 	gist->mean_self = (int32_t)mean;
 	pace_guess(me, mean);
-	draws = mean < clock * HP_SHORTEST_CLOCKS ? 4 : 1;
+	draws = mean < clock * HP_SHORTEST_CLOCKS ? HP_SHORTEST_DRAWS : 1;
 	function->slow_least = (uint32_t)event_least(me) + 1;
 	if (function->recursive)
 		function->recursive = 1 + draws;
@@ -210,6 +212,24 @@ static inline void mean_follow(struct hp_function *function, struct hp_gist *gis
 
 	function->followed += of < HP_MEAN_MAX;
 	gist->mean_self = (int32_t)(mean < INT32_MAX ? mean : INT32_MAX);
+}
+
+/*
+ * The first 64 calls of a function miss the caches, and in a recursion carry the errors of the timed
+ * calls below them.  So some functions look longer than they are, and sampling one call in 32 of the
+ * shortest ones costs more than they do.  Only while few calls were sampled: a mean over two rates gives
+ * too much weight to the calls of the higher one.
+ */
+static inline void draws_look(const struct hp_local *me, struct hp_function *function,
+			      struct hp_gist *gist)
+{
+	if (gist->draws != 1 || function->followed < HP_MEAN_SETTLED ||
+	    function->followed >= HP_MEAN_MAX - HP_MEAN_FIRST ||
+	    gist->mean_self >= (int64_t)me->clock_cost * HP_SHORTEST_CLOCKS)
+		return;
+	gist->draws = HP_SHORTEST_DRAWS;
+	if (function->recursive)
+		function->recursive = 1 + HP_SHORTEST_DRAWS;
 }
 
 /* Follows the median of the values: one step up or down, a fraction of its value. */
@@ -318,10 +338,12 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 		hp_leave_add(function, gist, row, self, exact);
 	else
 		sampled_add(me, function, gist, row, self, f->child);
-	if (f->weight != 1)
+	if (f->weight != 1) {
 		pace_follow(me);
-	else
+		draws_look(me, function, gist);
+	} else {
 		long_add(me, function, self);
+	}
 	if ((function->timed & me->look_mask) == 0 && f->weight == 1)
 		policy_look(me, function, gist);
 	if ((function->timed & (HP_CARRY - 1)) == 0)

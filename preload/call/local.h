@@ -68,6 +68,8 @@ struct hp_dummy {
 	struct hp_frame frame;
 	struct hp_frame *top;
 	uint64_t calls;
+	uint64_t nested;
+	int64_t self;
 	uint32_t active;
 	uint32_t countdown;
 };

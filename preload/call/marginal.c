@@ -5,15 +5,37 @@
 #include "preload/call/clock.h"
 #include "preload/call/switch.h"
 
-#define HP_CALLS_MIN 4096	/* of either kind, until the difference says something */
+#define HP_CALLS_MIN 1024	/* of either kind, until the difference says something */
 #define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then older values weigh half */
+#define HP_WATCHED 16	/* of the gaps without a clock in them one in so many is watched, */
+#define HP_WATCHED_FIRST 2	/* and at first, for programs of few calls */
 #define HP_LONG_GAP 8	/* a gap of so many usual ones is a stall's, and not counted */
 
-#define HP_RATIOS 32	/* the middle one of the first so many counts */
+#define HP_RATIOS 64	/* the middle one of the first so many counts */
 
 /* Of this process; 0 = not known.  Threads may read them at any time. */
 static _Atomic int64_t cost_per_more;	/* fine: 1024 = a pair costs what one more entry does */
 static _Atomic int64_t more_around_nothing;	/* fine ticks */
+
+/* The first so many values, in order. */
+struct middle {
+	int64_t values[HP_RATIOS];
+	unsigned count;
+};
+
+/* Adds a value to them, and returns the one in the middle. */
+static int64_t middle_add(struct middle *m, int64_t value)
+{
+	unsigned i = m->count;
+
+	if (i == HP_RATIOS)
+		return m->values[i / 2];
+	for (; i > 0 && m->values[i - 1] > value; i--)
+		m->values[i] = m->values[i - 1];
+	m->values[i] = value;
+	m->count++;
+	return m->values[m->count / 2];
+}
 
 /*
  * The processor's speed changes between two rounds, when it has another neighbour: so the two figures
@@ -21,19 +43,22 @@ static _Atomic int64_t more_around_nothing;	/* fine ticks */
  */
 void hp_marginal_known(int64_t cost, int64_t more)
 {
-	static int64_t ratios[HP_RATIOS];	/* in order */
-	static unsigned count;
-	unsigned i = count;
+	static struct middle ratios, mores;
 
-	if (cost <= 0 || more <= 0 || cost > more * 16 || count == HP_RATIOS)
+	if (cost <= 0 || more <= 0 || cost > more * 16)
 		return;
-	for (; i > 0 && ratios[i - 1] > (cost << HP_FINE_BITS) / more; i--)
-		ratios[i] = ratios[i - 1];
-	ratios[i] = (cost << HP_FINE_BITS) / more;
-	count++;
-	atomic_store_explicit(&cost_per_more, ratios[count / 2], memory_order_relaxed);
-	if (more < atomic_load_explicit(&more_around_nothing, memory_order_relaxed) || count == 1)
-		atomic_store_explicit(&more_around_nothing, more, memory_order_relaxed);
+	atomic_store_explicit(&cost_per_more, middle_add(&ratios, (cost << HP_FINE_BITS) / more),
+			      memory_order_relaxed);
+	atomic_store_explicit(&more_around_nothing, middle_add(&mores, more), memory_order_relaxed);
+}
+
+bool hp_marginal_is_due(const struct hp_local *me)
+{
+	uint64_t calls =
+		me->seen_calls[0] < me->seen_calls[1] ? me->seen_calls[0] : me->seen_calls[1];
+	uint64_t mask = calls < HP_CALLS_MIN * 4 ? HP_WATCHED_FIRST - 1 : HP_WATCHED - 1;
+
+	return (me->random >> 20 & mask) == 0;
 }
 
 void hp_marginal_begin(struct hp_local *me, bool doubled)

@@ -24,6 +24,9 @@
 /* Of a round: `cost` of a counted pair around nothing, and of one more entry there, fine ticks. */
 void hp_marginal_known(int64_t cost, int64_t more);
 
+/* True if the gap that begins without a clock is one of those that are watched. */
+bool hp_marginal_is_due(const struct hp_local *me);
+
 /* A gap begins, and was chosen to be watched.  `doubled`: its entries work twice. */
 void hp_marginal_begin(struct hp_local *me, bool doubled);
 
