@@ -43,6 +43,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/session/deadline.h"
@@ -336,6 +337,18 @@ static bool has_others(const struct sampler *sampler)
 	return members->count > (hp_members_find(members, members->root_pid) ? 1 : 0);
 }
 
+/* What profiling cost beside the program: stored at each look, and before the report. */
+static void note_own_cpu(const struct sampler *sampler)
+{
+	struct hp_recorded *recorded = hp_segment_recorded_at(&sampler->segment);
+	struct timespec time;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0)
+		atomic_store_explicit(&recorded->helper_cpu_ns,
+				      (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec,
+				      memory_order_relaxed);
+}
+
 static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 {
 	struct hp_header *header = sampler->segment.header;
@@ -351,6 +364,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	hp_perf_finish(&sampler->perf);
 	hp_ticks_finish(&sampler->ticks);
 	hp_samply_finish(&sampler->samply);
+	note_own_cpu(sampler);
 	hp_clock_note(header);
 	sampler->reported_ticks = header->last.ticks;
 	/* Under a runner the root waits for no more than this. */
@@ -435,8 +449,10 @@ static void look(struct sampler *sampler)
 	hp_members_poll(&sampler->members, sampler->is_blind, member_ended, sampler);
 	hp_members_judge(&sampler->members);
 	scan(sampler);
-	if (sampler->root != ROOT_ENDED)	/* the report reads a still picture */
+	if (sampler->root != ROOT_ENDED) {	/* the report reads a still picture */
 		wait_ms = hp_watcher_look(&sampler->watcher);
+		note_own_cpu(sampler);
+	}
 	if (sampler->root == ROOT_RUNS)
 		hp_perf_calm(&sampler->perf, sampler->watcher.busy_ns, sampler->watcher.switches);
 	else if (has_others(sampler))	/* one that was forked a moment before the root ended */

@@ -309,4 +309,11 @@ static inline uint32_t hp_segment_recorded_kinds(const struct hp_segment *segmen
 	return atomic_load_explicit(&hp_segment_recorded_at(segment)->kinds, memory_order_relaxed);
 }
 
+/* CPU time that the sampler used so far, ns; 0 = not known. */
+static inline uint64_t hp_segment_helper_cpu_ns(const struct hp_segment *segment)
+{
+	return atomic_load_explicit(&hp_segment_recorded_at(segment)->helper_cpu_ns,
+				    memory_order_relaxed);
+}
+
 #endif

@@ -639,6 +639,7 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 	hp_settle(&model->build->tree, model);
 	sum_up(&b);
 	model->recorded = hp_reader_recorded(&model->reader);
+	model->helper_cpu_ns = hp_reader_helper_cpu_ns(&model->reader);
 	model->losses.refused_chunks = model->reader.header.refused;
 	model->losses.refusals = hp_reader_refusals(&model->reader);
 	model->losses.lost_calls = model->reader.header.lost_calls;

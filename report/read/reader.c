@@ -278,6 +278,11 @@ uint32_t hp_reader_recorded(const struct hp_reader *reader)
 	return kinds;
 }
 
+uint64_t hp_reader_helper_cpu_ns(const struct hp_reader *reader)
+{
+	return reader->mapped < HP_PAGE ? 0 : hp_segment_helper_cpu_ns(&reader->segment);
+}
+
 static uint64_t refusals_at(const struct hp_reader *reader, uint64_t begin)
 {
 	const struct hp_room *room =

@@ -103,6 +103,9 @@ uint32_t hp_reader_folding(const struct hp_reader *reader);
 /* The session's recorded data: bits of enum hp_recorded_kind; 0 = unknown. */
 uint32_t hp_reader_recorded(const struct hp_reader *reader);
 
+/* CPU time of the sampler, ns; 0 = unknown. */
+uint64_t hp_reader_helper_cpu_ns(const struct hp_reader *reader);
+
 /* How often the kernel refused the library memory or a system call. */
 uint64_t hp_reader_refusals(const struct hp_reader *reader);
 

@@ -222,7 +222,10 @@ static void looks_put(struct hp_kept_writer *writer, const struct hp_kept_source
 
 static void recorded_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
-	struct hp_recorded recorded = { .kinds = hp_segment_recorded_kinds(source->segment) };
+	struct hp_recorded recorded = {
+		.kinds = hp_segment_recorded_kinds(source->segment),
+		.helper_cpu_ns = hp_segment_helper_cpu_ns(source->segment),
+	};
 
 	lines_put(writer, HP_RECORDED_AT, (const char *)&recorded, sizeof(recorded));
 }

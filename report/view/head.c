@@ -12,6 +12,7 @@
 #include "report/section/cpu/cpu.h"
 #include "report/section/timing/calls.h"
 #include "report/base/format.h"
+#include "report/view/cost.h"
 #include "report/view/hint.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
@@ -28,7 +29,6 @@
 #define NEXT_NAME 30 /* longer names are not proposed */
 #define PATH_MIN 16
 #define SHARES_FROM_NS 1e7 /* CPU time starts before our clock does: not for short runs */
-#define COST_SAMPLES 8 /* fewer say less than the hooks' calibration */
 #define FAULTS_MAX 1 /* files without names that the default report tells */
 #define RUNNING_MAX 2 /* processes named; the others are counted */
 
@@ -397,31 +397,6 @@ static void running_write(const struct hp_model *model, FILE *out)
 		fputc('\n', out);
 }
 
-/*
- * The profiler's code in the program's threads, hooks and stand-ins alike, as samples found it.
- * What interrupts cost is in no sample.  False = it was not sampled.
- */
-static bool sampled_cost_write(struct hp_report *report, FILE *out)
-{
-	const struct hp_cpu *cpu = hp_cpu_is_made(report) ? hp_report_cpu(report) : NULL;
-	struct hp_text_cell time, error, share;
-	double cost, whole = (double)report->model.cpu_ns;
-
-	if (!cpu || cpu->profiler_samples < COST_SAMPLES || whole <= 0)
-		return false;
-	cost = (double)cpu->profiler_ns;
-	if (cost < (double)report->model.overhead_ns)
-		return false;
-	fprintf(out, "note      profiling cost %s \302\261 %s (%s of CPU), without interrupts\n",
-		hp_format_time(&time, cost),
-		hp_format_time(&error, 1.96 * cost /
-					       sqrt(hp_sampling_effective(&report->model.sampling,
-									  cpu->profiler_samples,
-									  cpu->profiler_ns))),
-		hp_format_percent(&share, 100 * cost / whole, 1));
-	return true;
-}
-
 static void unsampled_write(struct hp_report *report, FILE *out)
 {
 	struct hp_text_cell missed, whole;
@@ -434,17 +409,26 @@ static void unsampled_write(struct hp_report *report, FILE *out)
 			hp_format_time(&whole, (double)report->model.cpu_ns));
 }
 
+/* What interrupts for samples cost is in no sample, and the helper's time in none of the program's. */
 static void cost_write(struct hp_report *report, FILE *out)
 {
 	const struct hp_model *model = &report->model;
-	struct hp_text_cell time, share;
+	struct hp_cost cost = hp_cost_of(report);
+	struct hp_text_cell time, error, share;
 	double whole = model->cpu_ns ? (double)model->cpu_ns : (double)model->elapsed_ns;
 
-	if (sampled_cost_write(report, out) || !model->overhead_ns || whole <= 0)
+	if (cost.ns <= 0 || whole <= 0)
 		return;
-	fprintf(out, "note      profiling cost %s in hooks (%s of CPU), subtracted below\n",
-		hp_format_time(&time, (double)model->overhead_ns),
-		hp_format_percent(&share, 100 * (double)model->overhead_ns / whole, 1));
+	fprintf(out, "note      profiling cost %s", hp_format_time(&time, cost.ns));
+	hp_format_percent(&share, 100 * cost.ns / whole, 1);
+	if (cost.is_sampled)
+		fprintf(out, " \302\261 %s (%s of CPU), without interrupts",
+			hp_format_time(&error, cost.error_ns), share.text);
+	else
+		fprintf(out, " in hooks (%s of CPU), subtracted below", share.text);
+	if (cost.helper_ns > 0)
+		fprintf(out, "; helper %s", hp_format_time(&time, cost.helper_ns));
+	fputc('\n', out);
 }
 
 /* Each line of the hint below the first starts where the first one's text does. */

@@ -23,6 +23,7 @@
 #include "report/section/sections.h"
 #include "report/read/size.h"
 #include "report/section/thread/thread.h"
+#include "report/view/cost.h"
 #include "report/view/view.h"
 
 #define SHAPE_VERSION "0.30.3" /* of the crate whose shape this is */
@@ -244,6 +245,7 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	const struct hp_model *model = &report->model;
 	const struct hp_model_losses *losses = &model->losses;
 	cJSON *summary = cJSON_AddObjectToObject(root, "summary");
+	struct hp_cost cost = hp_cost_of(report);
 	struct hp_thread_sums sums;
 
 	hp_threads_sum(report, &sums);
@@ -252,7 +254,11 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	hp_json_whole(summary, "blocked_ns", sums.blocked_ns);
 	hp_json_whole(summary, "stopped_ns", sums.stopped_ns);
 	hp_json_whole(summary, "peak_rss_bytes", model->peak_rss_kb * 1024);
-	hp_json_whole(summary, "profiling_cost_ns", model->overhead_ns);
+	hp_json_whole(summary, "profiling_cost_ns", hp_whole(rint(cost.ns)));
+	if (cost.is_sampled)
+		hp_json_whole(summary, "profiling_cost_error_ns", hp_whole(rint(cost.error_ns)));
+	if (cost.helper_ns > 0)
+		hp_json_whole(summary, "profiling_helper_ns", hp_whole(cost.helper_ns));
 	hp_json_whole(summary, "clock_grain_ns", hp_whole(rint(model->grain_ns)));
 	hp_json_whole(summary, "hooked_threads", model->reader.header.threads_seen);
 	cJSON_AddBoolToObject(summary, "status_known", model->reader.header.status_known != 0);

@@ -471,5 +471,17 @@ work_of_report()
 	HOTPATH_CPU=perf HOTPATH_REPORT=cpu,functions-alloc HOTPATH_OUTPUT_FORMAT=table \
 		HOTPATH_OUTPUT_PATH="$T/table" "$HP_RUN" "$T/stander"
 	head -30 "$T/table"
-	grep -Eq '^note +profiling cost [0-9.]+ [mµn]?s ± [0-9.]+ [mµn]?s \([0-9.]+% of CPU\)' "$T/table"
+	grep -Eq '^note +profiling cost [0-9.]+ [mµn]?s ± [0-9.]+ [mµn]?s \([0-9.]+% of CPU\), .*; helper [0-9.]+ [mµn]?s$' "$T/table"
+	HOTPATH_CPU=perf HOTPATH_REPORT=cpu,functions-alloc HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/stander"
+	python3 - "$T/json" <<-'END'
+		import json, sys
+		report = json.load(open(sys.argv[1]))
+		summary = report["summary"]
+		print(summary)
+		# The program has no hooks: all of it is the stand-ins'.
+		assert summary["profiling_cost_ns"] == report["functions_cpu"]["profiler_ns"]
+		assert 0 < summary["profiling_cost_error_ns"] < summary["profiling_cost_ns"]
+		assert 0 < summary["profiling_helper_ns"]
+	END
 }
