@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@
 #define COPY_MAX 4096u	/* bytes of the stack */
 #define WINDOW_NOTES \
 	1000	/* and so many waits a window, as the helper does with stacks of the kernel */
-#define WINDOW_RATIO 25000	/* window: 250 ms, where hp_ticking.offcpu_least is 10 us */
+#define WINDOW_NS UINT64_C(250000000)
 #define SHARE_OF_SEGMENT 16	/* rings take no more of it */
 #define RINGS_MAX 100000	/* a damaged list must not hold us forever */
 
@@ -141,6 +142,7 @@ static struct hp_offcpu_ring *ring_take(void)
 	__atomic_store_n(&ring->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);
 	ring->is_busy = 0;
 	ring->stack_low = ring->stack_high = 0;
+	ring->since_ns = 0;
 	/* Release: a reader that finds it taken finds its owner. */
 	atomic_store_explicit(&ring->state, HP_TAKEN, memory_order_release);
 	if (offset)
@@ -188,15 +190,49 @@ static uint64_t stack_size(struct hp_offcpu_ring *me, uintptr_t sp)
 }
 
 /* Too many of them cost the helper too much. */
-static bool is_too_much(struct hp_offcpu_ring *me, uint64_t now)
+static bool is_too_much(struct hp_offcpu_ring *me, uint64_t now_ns)
 {
-	uint64_t window = (uint64_t)hp_offcpu_note_least() * WINDOW_RATIO;
-
-	if (now - me->window >= window) {
-		me->window = now;
+	if (now_ns - me->window >= WINDOW_NS) {
+		me->window = now_ns;
 		me->window_count = 0;
 	}
 	return ++me->window_count > WINDOW_NOTES;
+}
+
+static uint64_t ns_of(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
+/* What the thread did since the call before that may have waited; the next one goes on from here. */
+static void since_take(struct hp_offcpu_ring *me, uint64_t now_ns, uint64_t *words)
+{
+	struct rusage use;
+	uint64_t cpu_ns, switches;
+
+	words[HP_OFFCPU_SWITCHES] = 1;
+	words[HP_OFFCPU_NONE] = UINT64_MAX;
+	if (!(hp_offcpu_note_least() & HP_OFFCPU_LONG) ||
+	    syscall(SYS_getrusage, RUSAGE_THREAD, &use) < 0)
+		return;
+	cpu_ns = ns_of(&use.ru_utime) + ns_of(&use.ru_stime);
+	switches = (uint64_t)use.ru_nvcsw;
+	if (me->since_ns) {
+		uint64_t wall_ns = now_ns - me->since_ns, ran_ns = cpu_ns - me->since_cpu_ns;
+
+		words[HP_OFFCPU_SWITCHES] = switches - me->since_switches;
+		words[HP_OFFCPU_NONE] = wall_ns > ran_ns ? wall_ns - ran_ns : 0;
+	}
+	me->since_ns = now_ns;
+	me->since_cpu_ns = cpu_ns;
+	me->since_switches = switches;
+}
+
+static bool is_noted(uint64_t took)
+{
+	uint32_t least = hp_offcpu_note_least();
+
+	return !(least & HP_OFFCPU_LONG) || took >= (uint64_t)least * HP_OFFCPU_LONG_RATIO;
 }
 
 /* Word by word: memcpy may be a checker's, which objects to reads of the stack. */
@@ -246,7 +282,7 @@ __attribute__((noinline)) HP_COLD void hp_offcpu_note_write(uint64_t since, enum
 	int saved = errno;
 	struct hp_offcpu_ring *me = hp_is_confined() ? NULL : ring_of_thread();
 
-	if (me && !me->is_busy && !is_too_much(me, now)) {
+	if (me && !me->is_busy) {
 		me->is_busy = 1;
 		atomic_signal_fence(memory_order_seq_cst);
 		uint64_t words[HP_OFFCPU_HEAD] = { [HP_OFFCPU_END] = now_ns,
@@ -255,8 +291,11 @@ __attribute__((noinline)) HP_COLD void hp_offcpu_note_write(uint64_t since, enum
 						   [HP_OFFCPU_SP] = frame.sp,
 						   [HP_OFFCPU_FP] = frame.fp };
 
-		words[HP_OFFCPU_SIZE] = (uint64_t)(on ? on : on_file(fd)) << 32;
-		note(me, words, frame.sp);
+		since_take(me, now_ns, words);
+		if (is_noted(words[HP_OFFCPU_TICKS]) && !is_too_much(me, now_ns)) {
+			words[HP_OFFCPU_SIZE] = (uint64_t)(on ? on : on_file(fd)) << 32;
+			note(me, words, frame.sp);
+		}
 		atomic_signal_fence(memory_order_seq_cst);
 		me->is_busy = 0;
 	}

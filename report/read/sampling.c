@@ -24,6 +24,7 @@ static void counters_read(struct hp_model_stack *stack, const struct hp_stack_no
 	stack->samples = node->samples;
 	stack->cpu_ns = node->cpu_ns;
 	stack->waits = node->waits;
+	stack->guess_waits = 0;
 	stack->blocked_ns = node->blocked_ns;
 	stack->counted_ns = node->counted_ns;
 	stack->memory_ns = node->memory_ns;
@@ -243,6 +244,81 @@ static bool stacks_follow(struct hp_model_sampling *sampling, struct hp_reader *
 	return true;
 }
 
+/* --- bursts --- */
+
+#define US 1e3
+
+/* The bursts are draws: the sum of n of them has n times the variance of one. */
+double hp_sampling_burst_error(const struct hp_bursts *bursts, uint64_t blocked_ns,
+			       uint64_t squares)
+{
+	double n = (double)bursts->count, sum = (double)blocked_ns / US, variance;
+
+	if (!blocked_ns || n < 2)
+		return (double)blocked_ns;
+	variance = ((double)squares - sum * sum / n) * n / (n - 1);
+	/* Student's t, near enough; sums of squares are of whole microseconds. */
+	double t = 1.96 * (n > 2 ? 1 + 1.3 / (n - 1.5) : 6.5);
+	return variance > 0 ? t * sqrt(variance) * US : 0;
+}
+
+#define COUNTED_MIN_NS 200e6
+
+/* Bursts slow the program down: what they saw of switches by what there was. */
+static double switches_scale(const struct hp_bursts *bursts)
+{
+	double seen = (double)bursts->outs * (double)bursts->counted_ns;
+	double all = (double)bursts->switches * (double)bursts->covered_ns;
+	double scale = seen > 0 ? all / seen : 1;
+
+	if ((double)bursts->counted_ns < COUNTED_MIN_NS)
+		return 1;
+	return scale < 0.25 ? 0.25 : scale > 8 ? 8 : scale;
+}
+
+static void guess_read(struct hp_model_sampling *sampling, const struct hp_guess *guess)
+{
+	struct hp_model_stack *stack;
+
+	if (guess->node >= sampling->stack_count)
+		return;
+	stack = &sampling->stacks[guess->node];
+	stack->guessed_ns = guess->blocked_ns;
+	/* Its counters may be those of the last look. */
+	stack->waits -= (uint64_t)stack->guess_waits;
+	stack->guess_waits =
+		(int64_t)((double)guess->waits * (switches_scale(&sampling->bursts) - 1));
+	if (stack->guess_waits < 0 && (uint64_t)-stack->guess_waits > stack->waits)
+		stack->guess_waits = 0;
+	stack->waits += (uint64_t)stack->guess_waits;
+	stack->guess_error_ns =
+		hp_sampling_burst_error(&sampling->bursts, guess->blocked_ns, guess->squares);
+}
+
+static void bursts_read(struct hp_model_sampling *sampling, struct hp_reader *reader)
+{
+	struct hp_stack_chunk first;
+	struct hp_guess_chunk chunk;
+	struct hp_guess guess;
+
+	if (!hp_reader_copy(reader, sampling->record.nodes, &first, sizeof(first)) ||
+	    !first.bursts ||
+	    !hp_reader_copy(reader, first.bursts, &sampling->bursts, sizeof(sampling->bursts)))
+		return;
+	sampling->has_bursts = true;
+	for (uint64_t at = sampling->bursts.guesses;
+	     hp_reader_step(reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
+		uint32_t count = chunk.count < chunk.capacity ? chunk.count : chunk.capacity;
+		const char *guesses =
+			hp_reader_see(reader, at + sizeof(chunk), (size_t)count * sizeof(guess));
+
+		for (uint32_t i = 0; guesses && i < count; i++) {
+			memcpy(&guess, guesses + i * sizeof(guess), sizeof(guess));
+			guess_read(sampling, &guess);
+		}
+	}
+}
+
 static void stacks_read(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			const struct hp_map *objects)
 {
@@ -262,6 +338,7 @@ void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader
 		texts_read(sampling, reader);
 		if (!stacks_follow(sampling, reader, objects))
 			stacks_read(sampling, reader, objects);
+		bursts_read(sampling, reader);
 	}
 	if (sampling->known > sampling->stack_count)
 		sampling->known = sampling->stack_count;

@@ -25,6 +25,9 @@ struct hp_model_stack {
 	uint64_t blocked_ns;
 	uint64_t counted_ns;	/* of cpu_ns: classified by the processor's counters */
 	uint64_t memory_ns;	/* of counted_ns: waited for memory */
+	uint64_t guessed_ns; /* of blocked_ns: from waits that were recorded in bursts */
+	int64_t guess_waits; /* that are in `waits` since bursts slowed the program down */
+	double guess_error_ns; /* half of a 95 % interval of that */
 	uint32_t code;	/* its object's offset in the segment */
 	bool is_profiler;	/* our library's code, or the kernel's on its behalf; only if hidden */
 };
@@ -50,6 +53,8 @@ struct hp_model_sampling {
 	size_t chunk_room;
 	uint64_t changes;	/* offset of the ring of changes; 0 = none, or everything must be reread */
 	uint64_t seen;	/* number of the first unread change */
+	bool has_bursts; /* waits were recorded in bursts, for a time */
+	struct hp_bursts bursts;
 	char *profile;	/* path of samply's profile; NULL = none */
 	char *trouble;	/* the reason for missing samples of samply */
 };
@@ -63,6 +68,13 @@ void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader
 
 /* True if samples were taken at more than one rate, so they stand for different times. */
 bool hp_sampling_has_weights(const struct hp_model_sampling *sampling);
+
+/*
+ * Half of a 95 % interval of what bursts add up to, ns: `squares` is the sum over all of them of
+ * (what one added, us) squared.
+ */
+double hp_sampling_burst_error(const struct hp_bursts *bursts, uint64_t blocked_ns,
+			       uint64_t squares);
 
 /* CPU time between two samples, ns: on average, where there were several rates; 0 = not known. */
 double hp_sampling_period_ns(const struct hp_model_sampling *sampling);

@@ -269,8 +269,11 @@ static void waits_make(const struct hp_answer *answer, struct part *part)
 		const struct hp_answer_wait *from = &answer->waits[i];
 		struct row *row = row_new(part);
 
-		row->numbers[0] = hp_xstrdup(hp_format_time(&cell, from->ns));
-		row->numbers[1] = hp_xprintf("%s" TIMES, hp_format_count(&cell, from->count));
+		const char *mark = from->is_estimated ? "~" : "";
+
+		row->numbers[0] = hp_xprintf("%s%s", mark, hp_format_time(&cell, from->ns));
+		row->numbers[1] =
+			hp_xprintf("%s%s" TIMES, mark, hp_format_count(&cell, from->count));
 		row->name = hp_xstrdup(from->who ? from->who : "[unknown]");
 		if (from->most_ns > 0)
 			row->numbers[2] = hp_xstrdup(hp_format_time(&cell, from->most_ns));

@@ -754,6 +754,9 @@ static const char *const estimates[HP_ESTIMATES] = {
 		"~ estimated: durations of short lock holds are sampled; HOTPATH_TIMING=exact times all.\n",
 	[HP_ESTIMATE_MESSAGES] =
 		"~ estimated: fast channels: every message counted, delays sampled.\n",
+	[HP_ESTIMATE_WAITS] =
+		("~ estimated: waits below 1 ms were recorded in bursts; HOTPATH_REPORT=offcpu records all.\n"
+		 "  \302\26195% is half of the 95 % interval of Blocked.\n"),
 };
 
 void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *out)

@@ -259,6 +259,7 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 			break;
 		record = ring_record(rings, ring);
 		uint16_t size = record->size;
+		ring->switches += record->type == PERF_RECORD_SWITCH;
 		if (rings->ahead)
 			look_ahead(rings, ring, context);
 		handler(context, record);

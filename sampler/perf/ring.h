@@ -35,6 +35,7 @@ struct hp_perf_ring {
 	uint64_t head;	/* end of what may be read now */
 	uint64_t tail;
 	bool is_tight;	/* when its last records were met it had no room for a large one */
+	uint64_t switches; /* records of switches that were read */
 	uint64_t time;	/* of the record at `tail`; UINT64_MAX = none */
 };
 

@@ -41,15 +41,26 @@ static void least_set(const struct hp_offcpu_notes *notes, uint32_t least)
 			      memory_order_relaxed);
 }
 
+void hp_offcpu_notes_all(const struct hp_offcpu_notes *notes)
+{
+	double ticks = LEAST_NS / ns_per_tick(notes);
+
+	least_set(notes, ticks > LEAST_TICKS ? (uint32_t)ticks & ~HP_OFFCPU_LONG : LEAST_TICKS);
+}
+
+void hp_offcpu_notes_long(const struct hp_offcpu_notes *notes, uint64_t long_ns)
+{
+	double ticks = (double)long_ns / HP_OFFCPU_LONG_RATIO / ns_per_tick(notes);
+
+	least_set(notes, (uint32_t)ticks | HP_OFFCPU_LONG);
+}
+
 void hp_offcpu_notes_ask(struct hp_offcpu_notes *notes, const struct hp_segments *segments,
 			 struct hp_samples *samples)
 {
 	*notes = (struct hp_offcpu_notes){ .segments = segments, .samples = samples };
-	double ticks = LEAST_NS / ns_per_tick(notes);
-	uint32_t least = ticks > LEAST_TICKS ? (uint32_t)ticks : LEAST_TICKS;
-
 	samples->has_notes = true;
-	least_set(notes, least);
+	hp_offcpu_notes_all(notes);
 }
 
 void hp_offcpu_notes_leave(struct hp_offcpu_notes *notes)
@@ -78,10 +89,13 @@ static void note_add(struct hp_offcpu_notes *notes, const struct hp_offcpu_ring 
 		.pc = words[HP_OFFCPU_PC] - 1,	/* a return address */
 		.sp = words[HP_OFFCPU_SP],
 		.fp = words[HP_OFFCPU_FP],
+		.off_ns = words[HP_OFFCPU_NONE],
+		.switches = words[HP_OFFCPU_SWITCHES],
 		.copy = (const uint8_t *)(words + HP_OFFCPU_HEAD),
 		.size = (size - HP_OFFCPU_HEAD) * sizeof(uint64_t),
 	};
 
+	stack.took_ns = took_ns;
 	took_ns += SLACK_NS + took_ns / SLACK_PART;
 	if (on >= HP_ON_OTHER && on < HP_ON_ONS && took_ns < end_ns &&
 	    is_admitted(notes->samples, stack.pid))

@@ -21,6 +21,10 @@ struct hp_offcpu_notes {
 void hp_offcpu_notes_ask(struct hp_offcpu_notes *notes, const struct hp_segments *segments,
 			 struct hp_samples *samples);
 
+/* After that: only calls that took so long, or all again that may have waited. */
+void hp_offcpu_notes_long(const struct hp_offcpu_notes *notes, uint64_t long_ns);
+void hp_offcpu_notes_all(const struct hp_offcpu_notes *notes);
+
 /* No more of them; their remaining notes are still read. */
 void hp_offcpu_notes_leave(struct hp_offcpu_notes *notes);
 

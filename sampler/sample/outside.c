@@ -140,7 +140,9 @@ static uint32_t node_of(struct hp_samples *samples, uint32_t pid, const struct w
 {
 	static uint8_t copy[STACK_MAX];
 	size_t size = stack_read(pid, wait->sp, copy);
-	struct hp_wait_stack stack = { pid, wait->pc, wait->sp, 0, copy, size };
+	struct hp_wait_stack stack = {
+		.pid = pid, .pc = wait->pc, .sp = wait->sp, .copy = copy, .size = size
+	};
 
 	return size ? hp_samples_wait_node(samples, &stack, on_of(pid, wait)) : 0;
 }

@@ -56,6 +56,7 @@ void hp_samples_release(struct hp_samples *samples)
 	hp_sample_walker_release(&samples->walker);
 	hp_trails_release(&samples->trails);
 	hp_waits_release(&samples->waits);
+	hp_burst_release(&samples->burst);
 	free(samples->wait_ids);
 	free(samples->counts);
 	samples->wait_ids = NULL;
@@ -255,8 +256,11 @@ static void wait_check(struct hp_samples *samples, const struct sample *s)
 {
 	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, s->tid);
 
-	if (thread && thread->out_ns && s->time > thread->out_ns + STACK_FRESH_NS)
-		hp_open_forget(samples, thread);
+	if (!thread || !thread->out_ns || s->time <= thread->out_ns + STACK_FRESH_NS)
+		return;
+	if (samples->burst.is_on)
+		hp_burst_in(samples, thread, s->time);
+	hp_open_forget(samples, thread);
 }
 
 /* The kind of time, if the processor's counters reveal it. */
@@ -406,6 +410,19 @@ void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t b
 	}
 	if (thread)
 		thread->open_count = count;
+	if (samples->burst.is_on)
+		hp_burst_note(samples,
+			      &(struct hp_burst_note){
+				      .begin_ns = begin_ns,
+				      .end_ns = end_ns,
+				      .took_ns = stack->took_ns,
+				      .off_ns = stack->off_ns,
+				      .switches = stack->switches,
+				      .pid = stack->pid,
+				      .tid = tid,
+				      .node = node ? node
+						   : hp_samples_wait_node(samples, stack, on),
+			      });
 }
 
 static void switch_read(struct hp_samples *samples, const struct perf_event_header *record)
@@ -424,7 +441,9 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 		/* Back before the look: that saw another wait. */
 		if (thread->look_ns > now_ns)
 			thread->wait_node = 0;
-		if (thread->out_ns && now_ns > thread->out_ns) {
+		if (samples->burst.is_on) {
+			hp_burst_in(samples, thread, now_ns);
+		} else if (thread->out_ns && now_ns > thread->out_ns) {
 			wait_add(samples, thread, now_ns);
 			thread->counted_ns = 0;
 		}
@@ -433,6 +452,7 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 		thread->node_ns = 0;
 		return;
 	}
+	hp_burst_switch(&samples->burst, now_ns);
 	/* Here it ran: a wait that has not ended ended in a record that was lost. */
 	hp_open_forget(samples, thread);
 	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) {
@@ -442,6 +462,8 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 
 		thread->out_ns = now_ns;
 		thread->wait_node = is_fresh ? thread->node : 0;
+		if (samples->burst.is_on)
+			hp_burst_out(samples, thread);
 	}
 }
 

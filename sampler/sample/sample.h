@@ -14,6 +14,7 @@
 
 #include "sampler/base/tids.h"
 #include "sampler/perf/count.h"
+#include "sampler/sample/burst.h"
 #include "sampler/sample/event.h"
 #include "sampler/sample/space.h"
 #include "sampler/sample/tree.h"
@@ -36,6 +37,7 @@ struct hp_samples {
 	struct hp_trails trails;
 	struct hp_sample_events events;
 	struct hp_waits waits;
+	struct hp_bursting burst;
 	uint64_t *wait_ids; /* of the events at switches: open addressing, 0 = empty */
 	uint32_t wait_id_room; /* a power of two */
 	uint32_t wait_id_count;
@@ -98,6 +100,9 @@ struct hp_wait_stack {
 	uint64_t fp; /* 0 = not known */
 	const uint8_t *copy; /* of its stack, from sp on */
 	size_t size;
+	uint64_t took_ns; /* of a call that is over, as it was measured; */
+	uint64_t off_ns; /* in which the thread had no CPU for so long at most, */
+	uint64_t switches; /* and gave it up so often at most */
 };
 
 /* The node of where it waits; 0 = no memory. */

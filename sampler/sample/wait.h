@@ -39,6 +39,8 @@ struct hp_wait_thread {
 	struct hp_wait_open *open; /* HP_WAITS_OPEN, some in use; NULL = none ever was */
 	uint32_t open_count;
 	bool is_ended;
+	uint64_t slices; /* with bursts (burst.h): time slices that it had had */
+	uint64_t slices_ns; /* at this time, in a wait that is followed; 0 = it is not */
 };
 
 struct hp_waits {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sampler/sample/outside.h"
+#include "sampler/session/perf_burst.h"
 #include "sampler/session/perf_open.h"
 #include "sampler/base/proc.h"
 #include "sampler/sample/open.h"
@@ -230,8 +231,7 @@ static struct hp_whole_use use_of_all(const struct hp_perf *perf)
 	return all;
 }
 
-/* Opening events again takes long then, and whoever begins or ends waits for it in the kernel. */
-static bool is_crowd(const struct hp_perf *perf)
+bool hp_perf_is_crowd(const struct hp_perf *perf)
 {
 	return use_of_all(perf).threads > CROWD;
 }
@@ -248,7 +248,7 @@ static void adapt(struct hp_perf *perf)
 		return;
 	perf->looked_samples = perf->samples.walked;
 	perf->looked_cut = perf->samples.cut;
-	if (cut * CUT_MAX <= samples || size >= most || is_crowd(perf))
+	if (cut * CUT_MAX <= samples || size >= most || hp_perf_is_crowd(perf))
 		return;
 	perf->attr.sample_stack_user = 2 * size < most ? 2 * size : most;
 	perf->record->stack_size = perf->attr.sample_stack_user;
@@ -280,7 +280,7 @@ static void first_end(struct hp_perf *perf)
  */
 static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
 {
-	if (!perf->is_open || !perf->is_first || cpu_ns < FIRST_NS || is_crowd(perf))
+	if (!perf->is_open || !perf->is_first || cpu_ns < FIRST_NS || hp_perf_is_crowd(perf))
 		return;
 	first_end(perf);
 	/* Threads that switch often have a lower one still. */
@@ -294,19 +294,16 @@ static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
  * Samples of CPUs, and the threads' events report switches, mappings and tasks only.  Which
  * sample is of the session is known by the forks in it, so all processes must be.
  */
-static bool whole_look(struct hp_perf *perf)
+static bool whole_can(const struct hp_perf *perf)
 {
-	struct hp_whole_use use;
+	return !perf->whole.fds && !perf->whole.is_refused && perf->is_open && perf->has_samples &&
+	       perf->source == HP_SAMPLING_CLOCK && perf->has_kernel && !perf->has_counts &&
+	       !hp_perf_inherits_threads(&perf->attr);
+}
 
-	if (perf->whole.fds || perf->whole.is_refused)
-		return perf->whole.fds != NULL;
-	if (!perf->is_open || perf->source != HP_SAMPLING_CLOCK || !perf->has_kernel ||
-	    perf->has_counts || hp_perf_inherits_threads(&perf->attr))
-		return false;
-	use = use_of_all(perf);
-	if (!hp_whole_is_wanted(&perf->whole, &use, perf->samples.cpu_ns,
-				1000000000 / (perf->attr.sample_freq + 1)) ||
-	    hp_whole_open(&perf->whole, &perf->attr, &perf->rings,
+static bool whole_open(struct hp_perf *perf)
+{
+	if (hp_whole_open(&perf->whole, &perf->attr, &perf->rings,
 			  hp_perf_frequency(hp_settings_cpu_hz(perf->settings))) < 0)
 		return false;
 	first_end(perf);
@@ -316,16 +313,41 @@ static bool whole_look(struct hp_perf *perf)
 	return true;
 }
 
+static bool whole_look(struct hp_perf *perf)
+{
+	struct hp_whole_use use;
+
+	if (perf->whole.fds || !whole_can(perf))
+		return perf->whole.fds != NULL;
+	use = use_of_all(perf);
+	return hp_whole_is_wanted(&perf->whole, &use, perf->samples.cpu_ns,
+				  1000000000 / (perf->attr.sample_freq + 1)) &&
+	       whole_open(perf);
+}
+
+bool hp_perf_whole(struct hp_perf *perf)
+{
+	if (!whole_can(perf) || perf->settings->cpu_hz || hp_settings_wants_samples(perf->settings))
+		return false;
+	perf->attr.context_switch = !perf->burst.is_on;
+	return whole_open(perf);
+}
+
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 {
 	uint64_t hz = HP_CALM_HZ;
 
+	if (perf->burst.is_on)
+		hp_perf_burst_count(perf, switches);
+	/* New events would take its records from it. */
+	if (perf->samples.burst.is_running)
+		return;
 	if (whole_look(perf))
 		return;
 	first_look(perf, cpu_ns);
 	/* The processor's own counter has no timer. */
 	if (!perf->is_open || perf->source != HP_SAMPLING_CLOCK || perf->settings->cpu_hz ||
-	    hp_settings_wants_samples(perf->settings) || is_crowd(perf) ||
+	    hp_settings_wants_samples(perf->settings) || hp_perf_is_crowd(perf) ||
 	    !hp_calm_look(&perf->calm, cpu_ns, switches))
 		return;
 	if (!perf->calm.is_low || perf->frequency < HP_CALM_HZ)
@@ -416,14 +438,20 @@ void hp_perf_read(struct hp_perf *perf)
 		return;
 	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
 	uint32_t notes = hp_offcpu_notes_read(&perf->notes, now_ns - LATE_NS);
-	hp_open_round(&perf->samples, now_ns - LATE_NS);
 	meet(perf, now_ns);
-	adapt(perf);
+	if (!perf->samples.burst.is_running)
+		adapt(perf);
+	if (perf->burst.is_on) {
+		hp_perf_burst_do(perf, now_ns);
+		return;
+	}
+	hp_open_round(&perf->samples, now_ns - LATE_NS);
 	limit_waits(perf, now_ns);
 	look_outside(perf, now_ns);
 	/* A ring of notes holds some ms of a thread that waits all the time. */
 	if (notes && perf->look_ns > now_ns + HP_OUTSIDE_NS)
 		perf->look_ns = now_ns + HP_OUTSIDE_NS;
+	hp_perf_burst_look(perf, now_ns);
 }
 
 void hp_perf_finish(struct hp_perf *perf)
@@ -438,5 +466,6 @@ void hp_perf_finish(struct hp_perf *perf)
 		return;
 	hp_perf_rings_settle(&perf->rings, hp_samples_handle, &perf->samples);
 	hp_offcpu_notes_read(&perf->notes, UINT64_MAX);
+	hp_perf_burst_finish(perf, now_ns);
 	hp_open_finish(&perf->samples, now_ns);
 }

@@ -22,6 +22,27 @@
 #include "segment/layout/sample.h"
 #include "segment/setting.h"
 
+/* See perf_burst.h. */
+struct hp_perf_burst {
+	bool is_on;
+	bool is_refused;
+	uint64_t count_ns; /* since when switches are counted; 0 = not yet */
+	uint64_t slot_ns; /* the present slot: its begin, */
+	uint64_t slot_end_ns; /* its end, */
+	uint64_t start_ns; /* when its burst is to begin, */
+	uint64_t began_ns; /* began, */
+	uint64_t end_ns; /* and is to end; 0 = none is running */
+	uint32_t slots; /* of HP_BURST_SLOT_NS in it */
+	uint32_t parts; /* the take is one of so many parts of HP_BURST_SLOT_NS */
+	uint32_t calm; /* bursts with few switches, one after the other */
+	uint32_t calm_wanted;
+	uint64_t toggle_ns; /* that it took to turn the events on, or off */
+	uint64_t counted; /* switches, */
+	uint64_t counted_ns; /* when they were told last; 0 = not yet */
+	uint64_t follow_ns; /* when waiting threads are looked at next */
+	uint64_t random; /* util/random.h */
+};
+
 struct hp_perf {
 	const struct hp_segment *segment;
 	const struct hp_settings *settings;
@@ -52,6 +73,7 @@ struct hp_perf {
 	struct hp_unseen unseen;	/* of who may see the kernel */
 	struct hp_perf_fds wait_fds;
 	struct hp_calm calm;
+	struct hp_perf_burst burst;
 	bool is_first;	/* the rate is that of the first second of CPU time */
 	struct hp_whole whole;
 	uint32_t met;	/* members that were looked at */
@@ -82,6 +104,15 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
  * threads end before a sample of them is due, their CPUs are sampled.
  */
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);
+
+/*
+ * Samples the CPUs from now on, if this user may and it is another thing than sampling threads: these
+ * have new events then.  False = nothing was done.
+ */
+bool hp_perf_whole(struct hp_perf *perf);
+
+/* Opening events anew takes long then, and whoever begins or ends waits for it in the kernel. */
+bool hp_perf_is_crowd(const struct hp_perf *perf);
 
 /* Reads what there is; samples of members that joined since are taken from now on. */
 void hp_perf_read(struct hp_perf *perf);

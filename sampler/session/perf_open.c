@@ -25,6 +25,7 @@
  * thread ends the kernel goes through all events of a ring (ring_buffer_wakeup), once for each of the thread's.
  */
 #define OWN_MAX 1000
+#define BURST_STACK 4096u /* bytes of the stack with each switch */
 #define BORN_NS 500000 /* a record may be written so long after its time */
 
 /* ---- which event ---- */
@@ -130,7 +131,10 @@ static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
 
 /* ---- opening ---- */
 
-/* A stack at each switch.  Only who may see the kernel gets any. */
+/*
+ * A stack at each switch.  Only who may see the kernel gets any.  With bursts the switches
+ * themselves are told by this event, which is on for a burst only.
+ */
 static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_ring *ring)
 {
 	uint64_t id;
@@ -138,11 +142,16 @@ static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 
 	perf->wait_attr = perf->attr;
 	perf->wait_attr.type = PERF_TYPE_SOFTWARE;
-	perf->wait_attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	perf->wait_attr.config =
+		perf->has_kernel ? PERF_COUNT_SW_CONTEXT_SWITCHES : PERF_COUNT_SW_DUMMY;
 	perf->wait_attr.freq = 0;
-	perf->wait_attr.sample_period = 1;
+	perf->wait_attr.sample_period = perf->has_kernel;
 	perf->wait_attr.mmap = perf->wait_attr.mmap2 = perf->wait_attr.comm = 0;
-	perf->wait_attr.comm_exec = perf->wait_attr.task = perf->wait_attr.context_switch = 0;
+	perf->wait_attr.comm_exec = perf->wait_attr.task = 0;
+	perf->wait_attr.context_switch = perf->wait_attr.disabled = perf->burst.is_on;
+	/* A burst of larger ones does not fit into the rings. */
+	if (perf->burst.is_on && perf->wait_attr.sample_stack_user > BURST_STACK)
+		perf->wait_attr.sample_stack_user = BURST_STACK;
 	fd = hp_perf_open(&perf->wait_attr, (int)tid, (int)ring->cpu, -1);
 	if (fd < 0)
 		return;
@@ -187,7 +196,7 @@ static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	if (!perf->samples.born_from)
 		ioctl(fd, PERF_EVENT_IOC_ID, &perf->samples.born_from);
 	counts_open(perf, tid, ring->cpu, fd);
-	if (perf->has_waits && perf->has_kernel)
+	if (perf->has_waits && (perf->has_kernel || perf->burst.is_on))
 		wait_open(perf, tid, ring);
 	return 0;
 }

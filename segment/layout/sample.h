@@ -58,6 +58,14 @@ enum hp_tick_word {
  */
 #define HP_OFFCPU_WORDS 4096
 
+/*
+ * In hp_ticking.offcpu_least: only calls are noted that took HP_OFFCPU_LONG_RATIO times as long.  What
+ * shorter ones did is counted (hp_offcpu_ring.since_switches), so that a long call that only lost its CPU
+ * to others is told from one that waited.
+ */
+#define HP_OFFCPU_LONG 1u
+#define HP_OFFCPU_LONG_RATIO 256u
+
 struct hp_offcpu_ring {
 	uint64_t next; /* set once */
 	_Atomic uint32_t
@@ -72,9 +80,12 @@ struct hp_offcpu_ring {
 	uint64_t stack_low; /* owner: plain addresses of its stack that can be read */
 
 	uint64_t stack_high; /* owner: and their end */
-	uint64_t window; /* owner: ticks when the present count began */
+	uint64_t window; /* owner: ns, CLOCK_MONOTONIC_RAW, when the present count began */
 	uint64_t window_count; /* owner: calls since */
-	uint64_t reserved[5];
+	uint64_t since_ns; /* owner: end of the last call that may have waited, CLOCK_MONOTONIC_RAW; */
+	uint64_t since_cpu_ns; /* owner: its CPU time then, */
+	uint64_t since_switches; /* owner: and how often it had given up its CPU */
+	uint64_t reserved[2];
 
 	_Atomic uint64_t tail; /* sampler: number of the first word that was not read */
 	uint64_t reserved2[7];
@@ -89,6 +100,8 @@ enum hp_offcpu_word {
 	HP_OFFCPU_PC, /* return address into who called, */
 	HP_OFFCPU_SP, /* its stack pointer then, */
 	HP_OFFCPU_FP, /* and frame pointer */
+	HP_OFFCPU_SWITCHES, /* how often it gave up its CPU since hp_offcpu_ring.since_ns */
+	HP_OFFCPU_NONE, /* ns without a CPU since then: not more were in the call; UINT64_MAX = not known */
 	HP_OFFCPU_HEAD,
 };
 
@@ -179,7 +192,8 @@ struct hp_stack_chunk {
 	uint32_t capacity; /* set once */
 	uint32_t count; /* sampler: nodes in use */
 	uint64_t changes; /* set once, of the first chunk: offset of hp_stack_changes; 0 = none */
-	uint64_t reserved[5];
+	uint64_t bursts; /* set once, of the first chunk: offset of hp_bursts; 0 = none */
+	uint64_t reserved[4];
 	struct hp_stack_node nodes[];
 };
 
@@ -194,6 +208,43 @@ struct hp_stack_changes {
 	uint32_t reserved0;
 	uint64_t reserved[6];
 	_Atomic uint32_t nodes[];
+};
+
+/*
+ * Threads that switch all the time would pay for a record of each switch.  So their waits are
+ * recorded in short bursts, and each short wait counts for several.  Written by the sampler only.
+ */
+struct hp_bursts {
+	uint64_t count; /* bursts so far */
+	uint64_t covered_ns; /* time that they stand for */
+	uint64_t taken_ns; /* of which waits were recorded */
+	uint64_t waits; /* that were recorded and count for several */
+	uint64_t blocked_ns; /* what they add to hp_sampling.blocked_ns */
+	uint64_t squares; /* sum over all bursts: (what one burst added, us) squared */
+	uint64_t guesses; /* offset of the first hp_guess_chunk */
+	uint32_t is_whole; /* 1 = since then CPUs were sampled instead of threads */
+	uint32_t long_ns; /* longer waits were recorded at any time */
+	uint64_t outs; /* switches, whatever for, that bursts stand for; */
+	uint64_t switches; /* and what the kernel counted */
+	uint64_t counted_ns; /* in so long */
+	uint64_t reserved[5];
+};
+
+/* What of a node's waits comes from bursts. */
+struct hp_guess {
+	uint32_t node;
+	uint32_t reserved0;
+	uint64_t waits; /* what they add to hp_stack_node.waits */
+	uint64_t blocked_ns; /* what they add to hp_stack_node.blocked_ns */
+	uint64_t squares; /* as in hp_bursts */
+};
+
+struct hp_guess_chunk {
+	uint64_t next; /* once it is full */
+	uint32_t capacity; /* set once */
+	uint32_t count; /* in use */
+	uint64_t reserved[6];
+	struct hp_guess guesses[];
 };
 
 enum hp_event_kind {
@@ -226,6 +277,9 @@ static_assert(sizeof(struct hp_sampling) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_node) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_chunk) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_stack_changes) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_bursts) == 128, "format: readers rely on it");
+static_assert(sizeof(struct hp_guess) == 32, "format: readers rely on it");
+static_assert(sizeof(struct hp_guess_chunk) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_event) == 32, "format: readers rely on it");
 static_assert(sizeof(struct hp_event_chunk) == 64, "format: readers rely on it");
 

@@ -76,6 +76,7 @@ struct hp_answer_wait {
 	double ns;	/* of all threads */
 	double most_ns;	/* the longest; 0 = not known */
 	uint64_t count;
+	bool is_estimated; /* from waits that were recorded in bursts */
 };
 
 enum hp_answer_held { HP_ANSWER_PEAK, HP_ANSWER_LEFT, HP_ANSWER_BLOCKS };

@@ -25,6 +25,7 @@ struct cause_row {
 	bool is_join;
 	uint64_t count;
 	uint64_t ns;
+	bool is_estimated;
 };
 
 struct causes {
@@ -145,6 +146,7 @@ static void cause_add(struct causes *causes, const struct cause_row *row)
 			continue;
 		known->ns += row->ns;
 		known->count += row->count;
+		known->is_estimated |= row->is_estimated;
 		return;
 	}
 	causes->rows = hp_xgrow(causes->rows, causes->count, &causes->room, sizeof(*causes->rows));
@@ -162,7 +164,8 @@ static void causes_find(struct hp_report *report, struct causes *causes)
 					       .on = i ? hp_offcpu_cause(report, i) : "-",
 					       .is_join = owners->of_stack[i].is_join,
 					       .count = stack->waits,
-					       .ns = stack->blocked_ns };
+					       .ns = stack->blocked_ns,
+					       .is_estimated = stack->guessed_ns > 0 };
 
 		if (stack->waits && !hp_offcpu_is_profiler(report, i) && !hp_offcpu_is_stop(row.on))
 			cause_add(causes, &row);
@@ -220,6 +223,7 @@ static void kernel_add(struct hp_report *report, struct hp_answer *answer, const
 					.what = cause_text(row->on),
 					.ns = (double)row->ns,
 					.count = row->count,
+					.is_estimated = row->is_estimated,
 				});
 	}
 	free(causes.rows);

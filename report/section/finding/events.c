@@ -19,7 +19,7 @@ void hp_survey_events(struct hp_survey *survey,
 	struct hp_event event;
 
 	if (!sampling->is_there || sampling->record.fault || sampling->record.event_lost ||
-	    !sampling->record.blocked_ns)
+	    sampling->has_bursts || !sampling->record.blocked_ns)
 		return;
 	hp_report_cpu(report);
 	hp_reader_restart(&reader, 2);

@@ -11,12 +11,14 @@
  */
 #include "report/section/wait/offcpu.h"
 
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/section/cpu/cpu.h"
 #include "report/section/cpu/legend.h"
 #include "report/base/format.h"
+#include "report/base/json.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/name/wrapper.h"
@@ -182,6 +184,8 @@ static void row_add(struct hp_offcpu *offcpu, uint32_t function, const char *on,
 	}
 	row->waits += stack->waits;
 	row->blocked_ns += stack->blocked_ns;
+	/* Bursts have all stacks in common, so errors may go the same way. */
+	row->error_ns += stack->guess_error_ns;
 }
 
 static void offcpu_free(void *held)
@@ -259,13 +263,32 @@ static char *stopped_text(struct hp_report *report)
 		  : hp_xstrdup("");
 }
 
+/* What was recorded of the time in which threads switched all the time; "" = everything always was. */
+static char *bursts_text(struct hp_report *report)
+{
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+	const struct hp_bursts *bursts = &sampling->bursts;
+	struct hp_text_cell error, covered, share;
+
+	if (!sampling->has_bursts || !bursts->count || !bursts->covered_ns)
+		return hp_xstrdup("");
+	return hp_xprintf(
+		", \302\261%s: threads switched so often that waits below 1 ms were "
+		"recorded for %s of %s",
+		hp_format_time(&error, hp_sampling_burst_error(bursts, bursts->blocked_ns,
+							       bursts->squares)),
+		hp_format_percent(&share,
+				  100 * (double)bursts->taken_ns / (double)bursts->covered_ns, 1),
+		hp_format_time(&covered, (double)bursts->covered_ns));
+}
+
 static const char *note(struct hp_report *report)
 {
 	double total = total_of(report), unknown = 0;
 	const struct hp_offcpu *offcpu = offcpu_of(report);
 	uint64_t lost = report->model.sampling.record.lost;
 	struct hp_text_cell time, share, count;
-	char *stopped;
+	char *stopped, *bursts;
 
 	if (total <= 0)
 		return NULL;
@@ -274,12 +297,15 @@ static const char *note(struct hp_report *report)
 			unknown += (double)offcpu->rows[i].blocked_ns;
 	stopped = stopped_text(report);
 	free(report->text);
-	report->text = hp_xprintf("Blocked: %s, %s of it without a stack%s%s%s%s",
-				  hp_format_time(&time, total),
-				  hp_format_percent(&share, 100 * unknown / total, 1), stopped,
-				  lost ? ", " : "", lost ? hp_format_count(&count, lost) : "",
-				  lost ? " records lost" : "");
+	bursts = bursts_text(report);
+	report->text =
+		hp_xprintf("Blocked: %s%s, %s of it without a stack%s%s%s%s%s",
+			   bursts[0] ? "~" : "", hp_format_time(&time, total),
+			   hp_format_percent(&share, 100 * unknown / total, 1), stopped, bursts,
+			   lost ? ", " : "", lost ? hp_format_count(&count, lost) : "",
+			   lost ? " records lost" : "");
 	free(stopped);
+	free(bursts);
 	return report->text;
 }
 
@@ -337,6 +363,32 @@ static void row_average(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_offcpu_row *r = cell->row;
 
 	value->number = r->waits ? (double)r->blocked_ns / (double)r->waits : 0;
+	value->is_estimated = r->error_ns > 0;
+}
+
+static void row_blocked(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_offcpu_row *r = cell->row;
+
+	hp_cell_set_between(value, (double)r->blocked_ns, (double)r->blocked_ns - r->error_ns,
+			    (double)r->blocked_ns + r->error_ns);
+	value->is_estimated = r->error_ns > 0;
+}
+
+static void row_waits(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_offcpu_row *r = cell->row;
+
+	value->number = (double)r->waits;
+	value->is_estimated = r->error_ns > 0;
+}
+
+static void row_error(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_offcpu_row *r = cell->row;
+
+	value->is_unknown = r->error_ns <= 0;
+	value->number = r->blocked_ns ? 100 * r->error_ns / (double)r->blocked_ns : 0;
 }
 
 static void row_share(const struct hp_cell *cell, struct hp_value *value)
@@ -350,13 +402,38 @@ static void row_share(const struct hp_cell *cell, struct hp_value *value)
 static const struct hp_column columns[] = {
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = row_name },
 	{ "On", "on", "on", HP_UNIT_TEXT, .member = HP_MEMBER(hp_offcpu_row, on) },
-	{ "Waits", "waits", "waits", HP_UNIT_COUNT, .member = HP_MEMBER(hp_offcpu_row, waits) },
+	{ "Waits", "waits", "waits", HP_UNIT_COUNT, .get = row_waits },
 	{ "Avg", "avg", "avg_ns", HP_UNIT_TIME, .get = row_average },
-	{ "Blocked", "blocked", "blocked_ns", HP_UNIT_TIME,
-	  .member = HP_MEMBER(hp_offcpu_row, blocked_ns) },
+	{ "Blocked", "blocked", "blocked_ns", HP_UNIT_TIME, .get = row_blocked },
+	{ "\302\26195%", NULL, NULL, HP_UNIT_ERROR, .get = row_error, .need = HP_NEED_ESTIMATE },
 	{ "% Blocked", "percent", "percent", HP_UNIT_SHARE, .get = row_share },
 	{ 0 },
 };
+
+/* Beside the columns, where waits were recorded in bursts. */
+static void tail(struct hp_report *report, cJSON *list)
+{
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+	const struct hp_bursts *bursts = &sampling->bursts;
+
+	if (!sampling->has_bursts || !bursts->count)
+		return;
+	hp_json_whole(list, "burst_count", bursts->count);
+	hp_json_whole(list, "burst_covered_ns", bursts->covered_ns);
+	hp_json_whole(list, "burst_taken_ns", bursts->taken_ns);
+	hp_json_whole(list, "burst_waits", bursts->waits);
+	hp_json_between(list, "blocked", total_of(report),
+			hp_sampling_burst_error(bursts, bursts->blocked_ns, bursts->squares));
+}
+
+static void raw(struct hp_report *report, const void *row, cJSON *entry)
+{
+	const struct hp_offcpu_row *r = row;
+
+	(void)report;
+	if (r->error_ns > 0)
+		hp_json_between(entry, "blocked", (double)r->blocked_ns, r->error_ns);
+}
 
 /* Waits have the names of samples, which stand there already if those were looked up. */
 static void legend_write(struct hp_report *report, FILE *out)
@@ -379,6 +456,12 @@ const struct hp_section hp_offcpu_section = {
 	.about = "Time that threads waited, by function and cause.",
 	.empty = hp_offcpu_empty,
 	.note = note,
+	.estimate = HP_ESTIMATE_WAITS,
+	.extra = { .tail = tail,
+		   .raw = raw,
+		   .list_keys = "burst_count:i burst_covered_ns:i burst_taken_ns:i burst_waits:i "
+				"blocked_low_ns:i blocked_high_ns:i",
+		   .raw_keys = "blocked_low_ns:i blocked_high_ns:i" },
 	.is_on_top = true,
 	.legend_write = legend_write,
 	.tool = { .help = "Where threads wait instead of running, by call path.",

@@ -16,6 +16,7 @@ struct hp_offcpu_row {
 	const char *on;
 	uint64_t waits;
 	uint64_t blocked_ns;
+	double error_ns; /* half of a 95 % interval; 0 = it is exact */
 };
 
 struct hp_offcpu {

@@ -1,0 +1,129 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# bursts.bats - a program that switches all the time: its short waits are recorded in bursts, with their
+# error, and its long ones as ever.
+
+load helper
+
+setup_file()
+{
+	compile turns -fno-instrument-functions <<-'EOF'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <sys/resource.h>
+		#include <time.h>
+		#include <unistd.h>
+		static int there[2], back[2];
+		static volatile int is_over;
+		static long switches, naps;
+		static double slept;
+		static double now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+		}
+		static void count(void)
+		{
+			struct rusage use;
+			getrusage(RUSAGE_THREAD, &use);
+			__atomic_fetch_add(&switches, use.ru_nvcsw, __ATOMIC_SEQ_CST);
+		}
+		__attribute__((noinline)) static char get_turn(int fd)
+		{
+			char c = 0;
+			return read(fd, &c, 1) < 0 ? 0 : c;
+		}
+		static void *other(void *unused)
+		{
+			for (char c = 'x'; c == 'x';) {
+				c = get_turn(there[0]);
+				if (write(back[1], &c, 1) < 0)
+					return NULL;
+			}
+			count();
+			return unused;
+		}
+		__attribute__((noinline)) static void nap(void)
+		{
+			double from = now();
+			nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+			slept += now() - from;
+			naps++;
+		}
+		static void *napper(void *unused)
+		{
+			while (!is_over)
+				nap();
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t a, b;
+			long turns = 0;
+			if (pipe(there) || pipe(back))
+				return 1;
+			pthread_create(&a, NULL, other, NULL);
+			pthread_create(&b, NULL, napper, NULL);
+			double begin = now();
+			while (now() < begin + 1.5) {
+				if (write(there[1], "x", 1) != 1)
+					return 1;
+				get_turn(back[0]);
+				turns++;
+			}
+			if (write(there[1], "q", 1) != 1)
+				return 1;
+			pthread_join(a, NULL);
+			count();
+			is_over = 1;
+			pthread_join(b, NULL);
+			printf("turns, switches, naps, slept = %ld, %ld, %ld, %.9f\n", turns, switches, naps,
+			       slept);
+			return 0;
+		}
+	EOF
+}
+
+# "waits, blocked ns, error ns" of a function, and the truth: names in a Python condition.
+holds()
+{
+	python3 - "$T/json" "$T/truth" "$1" <<-'EOF'
+		import json, sys
+		a = json.load(open(sys.argv[1]))["offcpu"]
+		turns, switches, naps, slept = eval(open(sys.argv[2]).read().split("=")[1])
+		class Row:
+		    def __init__(self, name):
+		        rows = [r for r in a["raw"] if r["name"].endswith(name)]
+		        self.waits = sum(r["waits"] for r in rows)
+		        self.ns = sum(r["blocked_ns"] for r in rows)
+		        self.error = max((r["blocked_high_ns"] - r["blocked_ns"] for r in rows if "blocked_high_ns" in r), default=0)
+		fast, slow = Row("get_turn"), Row("nap")
+		print(fast.__dict__, slow.__dict__, turns, switches, naps, slept, {k: v for k, v in a.items() if k not in ("data", "raw")})
+		sys.exit(0 if eval(sys.argv[3]) else 1)
+	EOF
+}
+
+@test "short waits are counted with their error, long ones are exact" {
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/truth"
+	python3 -c 'import json; exit(not json.load(open("'"$T/json"'")).get("offcpu", {}).get("burst_count"))' ||
+		skip "$(cat "$T/truth"): too few switches on this machine, or no switch records"
+	holds "slow.waits >= naps * 0.95 and slow.waits <= naps + 1"
+	holds "abs(slow.ns / 1e9 - slept) < 0.05 * slept"
+	holds "fast.error > 0"
+	holds "0.5 * switches < fast.waits < 2 * switches"
+	holds "a['burst_taken_ns'] < a['burst_covered_ns'] / 2"
+	"$HP_BUILD/hotpath" report -r offcpu >"$T/table"
+	cat "$T/table"
+	tr '\n' ' ' <"$T/table" | grep -q 'threads switched so often that waits below 1 ms were recorded for'
+	grep -q '^~ estimated: waits below 1 ms' "$T/table"
+}
+
+@test "who asks for waits by name gets each of them" {
+	HOTPATH_REPORT=offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/truth"
+	python3 -c 'import json; exit(not json.load(open("'"$T/json"'")).get("offcpu", {}).get("raw"))' ||
+		skip "no switch records here"
+	holds "'burst_count' not in a"
+	holds "fast.error == 0"
+}
