@@ -559,6 +559,19 @@ uint64_t hp_segment_records_most(int fd, uint64_t size)
 	return least(there, size) / HP_LINE + 1;
 }
 
+/*
+ * A file in a folder with a group of its own has that group, not one of its
+ * owner's. What comes through a pipe may be anybody's.
+ */
+struct hp_user hp_segment_owner(int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		return hp_user_of(status.st_uid, HP_USER_UNKNOWN);
+	return geteuid() == 0 ? hp_user_unknown() : (struct hp_user){ false, 0, 0 };
+}
+
 enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd)
 {
 	uint64_t size = 0;
@@ -573,6 +586,7 @@ enum hp_segment_fault hp_segment_map_fd(struct hp_segment *segment, int fd)
 	if (!is_mapped)
 		return HP_SEGMENT_UNMAPPED;
 	segment->records_most = hp_segment_records_most(fd, size);
+	segment->owner = hp_segment_owner(fd);
 	hp_guard_add(segment, fd);
 	return HP_SEGMENT_FINE;
 }

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "segment/layout/header.h"
+#include "util/user.h"
 
 #define HP_SEGMENT_SHARE 16	/* it takes 1/this of the allowed address space */
 
@@ -58,6 +59,7 @@ struct hp_segment {
 	struct hp_moment now;	/* readers of a live session: value at this refresh; 0 = unknown */
 	struct hp_begin begin;	/* readers: trusted instead of the header */
 	struct hp_parts parts;	/* readers */
+	struct hp_user owner;	/* readers: of the file that it came from */
 	uint64_t span;	/* writers: bytes of our address space from its start; 0 = `size` */
 	void *spare;	/* writers: replacement mapping for leaving; NULL = none */
 	uint64_t spare_size;
@@ -113,6 +115,9 @@ uint64_t hp_segment_cgroup_limit(void);
  * or -errno (-EPROTO: it is not a segment of this format).
  */
 int hp_segment_attach(struct hp_segment *segment, int fd);
+
+/* The owner of what a reader was given. */
+struct hp_user hp_segment_owner(int fd);
 
 /* Closes the descriptor, keeps the mapping. */
 void hp_segment_close_fd(struct hp_segment *segment);

@@ -9,7 +9,6 @@
  */
 #include "report/base/revision.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/base/behalf.h"
 #include "report/base/memory.h"
 
 #define PACKED_MAX (8 << 20)	/* longer lists of branches are not read */
@@ -25,14 +25,14 @@
 static char *read_file(const char *folder, const char *name, size_t most)
 {
 	char *path = hp_xprintf("%s/%s", folder, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = hp_behalf_open(path, 0);
 	struct stat status;
 	char *text = NULL;
 
 	free(path);
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && (size_t)status.st_size <= most) {
+	if (fstat(fd, &status) == 0 && (size_t)status.st_size <= most) {
 		ssize_t size;
 
 		text = hp_xmalloc((size_t)status.st_size + 1);

@@ -7,20 +7,21 @@
  * beside it. libdw opens whatever is there, and opening a pipe without a writer
  * blocks forever. It calls a callback for some of these files only, depending
  * on its version. So this open() overrides the C library's, as an executable's
- * own malloc does, for calls from elfutils. All other calls pass through: a
- * user may want `hotpath report` to read from a pipe.
+ * own malloc does, for calls from elfutils, and opens with the rights of the
+ * user who named the file (report/base/behalf.h). All other calls pass through:
+ * a user may want `hotpath report` to read from a pipe.
  *
  * fcntl.h is not included: it may define open() under another name or inline.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <linux/fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "report/base/behalf.h"
 
 #define HP_REPLACES __attribute__((visibility("default"), used))
 
@@ -40,20 +41,6 @@ static bool is_elfutils(const void *caller)
 	return strncmp(name, "libdw", 5) == 0 || strncmp(name, "libelf", 6) == 0;
 }
 
-/* O_NONBLOCK opens a pipe at once; the check below rejects it. */
-static int open_file(const char *path, int flags)
-{
-	int fd =
-		(int)syscall(SYS_openat, AT_FDCWD, path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat status;
-
-	if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)))
-		return fd;
-	close(fd);
-	errno = ENOENT;
-	return -1;
-}
-
 int open(const char *path, int flags, ...)
 {
 	int mode = 0;
@@ -65,7 +52,7 @@ int open(const char *path, int flags, ...)
 		mode = va_arg(rest, int);
 		va_end(rest);
 	} else if ((flags & O_ACCMODE) == O_RDONLY && is_elfutils(__builtin_return_address(0))) {
-		return open_file(path, flags);
+		return hp_behalf_open(path, flags);
 	}
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/base/behalf.h"
 #include "report/base/memory.h"
 
 #define SECTIONS_MAX 65280 /* files with more store the number elsewhere */
@@ -22,18 +23,9 @@
 #define OUR_ORDER ELFDATA2MSB
 #endif
 
-/* The path may be a pipe by now, and opening that would block. */
 int hp_elf_open(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-
-	if (fd >= 0 && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
-		close(fd);
-		errno = ENOENT;
-		return -1;
-	}
-	return fd;
+	return hp_behalf_open(path, 0);
 }
 
 static bool read_at(const struct hp_elf *elf, uint64_t offset, void *bytes, uint64_t size)

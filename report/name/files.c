@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "report/base/behalf.h"
 #include "report/base/memory.h"
 #include "report/elf/inline.h"
 #include "report/elf/symbol_file.h"
@@ -46,9 +47,13 @@ static struct hp_symbol_file *files_file(struct hp_name_source *source, uint32_t
 	struct object *object = &files->objects[place];
 
 	(void)is_any;
-	if (!object->is_read)
+	if (!object->is_read) {
+		struct hp_user before = hp_behalf_begin(files->model->objects[place].user);
+
 		hp_symbol_file_read(&object->file, &files->model->objects[place],
 				    files->model->reader.header.created_unix_ns);
+		hp_behalf_end(before);
+	}
 	object->is_read = true;
 	return &object->file;
 }
@@ -64,7 +69,9 @@ static const struct hp_debug *files_debug(struct hp_name_source *source, uint32_
 	if (!files->inlines)
 		files->inlines = hp_inlines_new();
 	hp_debug_release(&files->debug);
+	struct hp_user before = hp_behalf_begin(files->model->objects[object].user);
 	hp_debug_init(&files->debug, files->inlines, file, address, want);
+	hp_behalf_end(before);
 	return &files->debug;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/base/behalf.h"
 #include "report/base/memory.h"
 #include "report/name/kernel_copy.h"
 #include "segment/layout/sample.h"
@@ -161,8 +162,8 @@ static bool is_map_path(const char *path)
 	return digits && strcmp(path + digits, ".map") == 0;
 }
 
-/* /tmp is shared: only accept a file of the user or of root. */
-static const char *map_fault(int fd)
+/* /tmp is shared: only accept a file of the process's user, of ours or of root. */
+static const char *map_fault(int fd, const struct hp_user *user)
 {
 	struct stat status;
 
@@ -173,24 +174,29 @@ static const char *map_fault(int fd)
 					 : "cannot be read";
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
 		return "is no file";
-	return status.st_uid == geteuid() || status.st_uid == 0 ? NULL : "belongs to another user";
+	return status.st_uid == geteuid() || status.st_uid == 0 ||
+			       (user->is_other && status.st_uid == user->user)
+		       ? NULL
+		       : "belongs to another user";
 }
 
 /* ADDRESS SIZE NAME. */
-const char *hp_names_init_map(struct hp_names *names, const char *path)
+const char *hp_names_init_map(struct hp_names *names, const char *path, struct hp_user user)
 {
 	size_t room = 0;
 
 	*names = (struct hp_names){ .text = NULL };
 	if (!is_map_path(path))
 		return NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	const char *fault = map_fault(fd);
+	struct hp_user before = hp_behalf_begin(user);
+	int fd = hp_behalf_open_any(path, O_NOFOLLOW);
+	const char *fault = map_fault(fd, &user);
 
 	if (fd >= 0 && !fault)
 		names->text = read_all(fd);
 	if (fd >= 0)
 		close(fd);
+	hp_behalf_end(before);
 	for (char *next = names->text, *line; next && (line = strsep(&next, "\n"));) {
 		char *at;
 		uint64_t address = strtoull(line, &at, 16), size = strtoull(at, &at, 16);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/user.h"
+
 struct hp_names {
 	char *text;
 	struct hp_name_entry *entries;	/* by address */
@@ -32,10 +34,11 @@ void hp_names_kernel_copy(const char *path);
 void hp_names_kernel_keep(void);
 
 /*
- * Returns why an existing file was rejected, as a text after its path; NULL =
- * accepted, or no file.
+ * Opens the file with the rights of `user`, whose process named it. Returns why
+ * an existing file was rejected, as a text after its path; NULL = accepted, or
+ * no file.
  */
-const char *hp_names_init_map(struct hp_names *names, const char *path);
+const char *hp_names_init_map(struct hp_names *names, const char *path, struct hp_user user);
 void hp_names_release(struct hp_names *names);
 
 /* The name of a system call in which a thread waits, from enum hp_wait_on. */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "report/elf/inline.h"
+#include "report/base/behalf.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/elf/symbol_file.h"
@@ -67,14 +68,20 @@ struct hp_resolver {
 
 static void question_answer(struct hp_resolver *resolver, struct question *question)
 {
+	struct hp_user before = hp_behalf_begin(question->file->object.user);
+
 	hp_debug_init(&question->answer, resolver->inlines, &question->file->file,
 		      question->address, question->want);
+	hp_behalf_end(before);
 	atomic_store_explicit(&question->is_told, true, memory_order_release);
 }
 
 static void file_read(struct file *file)
 {
+	struct hp_user before = hp_behalf_begin(file->object.user);
+
 	hp_symbol_file_read(&file->file, &file->object, file->created_unix_ns);
+	hp_behalf_end(before);
 	atomic_store_explicit(&file->is_read, true, memory_order_release);
 }
 
@@ -175,13 +182,13 @@ void hp_resolver_free(struct hp_resolver *resolver)
 
 /* --- the asker --- */
 
-/* Same build-id if there is one, else the same file. */
+/* Same build-id if there is one, else the same file; and named by the same user. */
 static bool is_same(const struct hp_model_object *a, const struct hp_model_object *b)
 {
 	return a->kind == b->kind && a->build_id_size == b->build_id_size &&
 	       memcmp(a->build_id, b->build_id, a->build_id_size) == 0 &&
 	       (a->build_id_size || (a->inode == b->inode && a->device == b->device)) &&
-	       strcmp(a->path, b->path) == 0;
+	       hp_user_is_same(&a->user, &b->user) && strcmp(a->path, b->path) == 0;
 }
 
 /* The number of an object's file; starts reading it. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/behalf.h"
 #include "report/base/format.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
@@ -372,7 +373,9 @@ char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t ad
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].name)
 			names[wanted.function_count++] = lines[i].name;
+	struct hp_user before = hp_behalf_begin(symbols->model->objects[object].user);
 	name = hp_member_name(file, &wanted);
+	hp_behalf_end(before);
 	for (size_t i = 0; i < count; i++) {
 		free(lines[i].name);
 		free(lines[i].file);
@@ -400,7 +403,9 @@ char *hp_symbols_variable_member(struct hp_symbols *symbols, uint32_t object, ui
 	whole = hp_name_demangled(symbol->name);
 	last = strrchr(whole, ':');
 	last = last ? last + 1 : whole;
+	struct hp_user before = hp_behalf_begin(symbols->model->objects[object].user);
 	name = hp_member_of_variable(file, last, &wanted);
+	hp_behalf_end(before);
 	text = name ? hp_xprintf("%.*s%s", (int)(last - whole), whole, name) : NULL;
 	free(name);
 	free(whole);

@@ -98,6 +98,8 @@ static uint32_t object_place(struct hp_model *model, struct hp_model_object *obj
 			break;
 		if (!is_same_object(&model->objects[*place - 1], object))
 			continue;
+		if (!object->user.is_other)
+			model->objects[*place - 1].user = object->user;
 		free(object->path);
 		return *place;
 	}
@@ -108,7 +110,7 @@ static uint32_t object_place(struct hp_model *model, struct hp_model_object *obj
 }
 
 /* Reads a list down to its head at the last refresh. */
-static void objects_read(struct hp_model *model, uint64_t head, uint64_t *known)
+static void objects_read(struct hp_model *model, uint32_t part, uint64_t head, uint64_t *known)
 {
 	struct hp_model_build *build = model->build;
 	struct hp_reader *reader = &model->reader;
@@ -123,6 +125,7 @@ static void objects_read(struct hp_model *model, uint64_t head, uint64_t *known)
 			.device = record.device,
 			.inode = record.inode,
 			.path = hp_reader_text(reader, record.path),
+			.user = hp_reader_user(reader, part, &record),
 		};
 
 		if (!object.path)
@@ -142,9 +145,10 @@ void hp_model_build_objects(struct hp_model *model)
 {
 	const struct hp_reader *reader = &model->reader;
 
-	objects_read(model, reader->header.objects, &model->build->object_heads[0]);
+	objects_read(model, 0, reader->header.objects, &model->build->object_heads[0]);
 	for (uint32_t i = 0; i < reader->part_count; i++)
-		objects_read(model, reader->parts[i].objects, &model->build->object_heads[i + 1]);
+		objects_read(model, i + 1, reader->parts[i].objects,
+			     &model->build->object_heads[i + 1]);
 }
 
 uint32_t hp_model_build_object_at(const struct hp_model *model, uint64_t offset)

@@ -98,6 +98,39 @@ void hp_reader_objects(struct hp_reader *reader)
 		reader->parts[i].objects = objects_of(reader, reader->parts[i].begin);
 }
 
+/* Any process may have written what a tainted segment says. */
+static bool is_tainted(const struct hp_reader *reader, uint64_t begin)
+{
+	const struct hp_levels *levels =
+		(const void *)((const char *)reader->segment.header + begin + HP_LEVELS_AT);
+
+	return atomic_load_explicit(&levels->is_tainted, memory_order_relaxed) != 0;
+}
+
+/* The session's own segment says whose the others are. */
+static struct hp_user user_of_part(const struct hp_reader *reader, uint64_t begin)
+{
+	const struct hp_levels *levels = hp_segment_levels(&reader->segment);
+
+	for (uint32_t i = 0; levels && i < HP_LEVELS_MAX && !is_tainted(reader, begin); i++)
+		if (levels->at[i].begin == begin)
+			return (struct hp_user){ true, levels->at[i].user, levels->at[i].group };
+	return hp_user_unknown();
+}
+
+struct hp_user hp_reader_user(const struct hp_reader *reader, uint32_t part,
+			      const struct hp_object *object)
+{
+	if (reader->segment.owner.is_other)
+		return reader->segment.owner;
+	if (is_tainted(reader, 0))
+		return hp_user_unknown();
+	if (part)
+		return user_of_part(reader, reader->parts[part - 1].begin);
+	return object->has_user ? (struct hp_user){ true, object->user, object->group }
+				: (struct hp_user){ false, 0, 0 };
+}
+
 uint64_t hp_reader_processes(const struct hp_reader *reader)
 {
 	return first_from(reader, 0);

@@ -17,6 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "report/base/behalf.h"
 #include "report/base/memory.h"
 #include "report/elf/elf_file.h"
 #include "report/name/name.h"
@@ -211,7 +212,9 @@ static void object_open(const struct hp_stack_process *process, struct hp_stack_
 	struct stat status;
 
 	object->file = file_find(process, object);
+	struct hp_user before = hp_behalf_begin(process->user);
 	object->fd = object->file ? hp_elf_open(object->file) : -1;
+	hp_behalf_end(before);
 	if (object->fd < 0 || fstat(object->fd, &status) < 0 || status.st_size <= 0 ||
 	    (uint64_t)status.st_size > FILE_MAX)
 		return;
@@ -373,10 +376,33 @@ static void comm_read(struct hp_stack_process *process)
 	fclose(file);
 }
 
+static bool ids_read(struct hp_credentials *ids, pid_t pid)
+{
+	char path[32], text[4096];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[size > 0 ? size : 0] = 0;
+	return hp_credentials_of(ids, text);
+}
+
+static void user_read(struct hp_stack_process *process)
+{
+	struct hp_credentials own, its;
+
+	process->user = ids_read(&its, process->pid) && ids_read(&own, getpid())
+				? hp_user_beside(&own, &its)
+				: hp_user_unknown();
+}
+
 int hp_stack_process_init(struct hp_stack_process *process, pid_t pid)
 {
 	*process = (struct hp_stack_process){ .pid = pid };
 	comm_read(process);
+	user_read(process);
 	int error = hp_stack_process_refresh(process);
 	if (error)
 		hp_stack_process_release(process);

@@ -21,6 +21,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "util/user.h"
+
 #define HP_LOADS_MAX 16
 
 /* A file mapped at one place of the address space. */
@@ -54,6 +56,7 @@ struct hp_stack_map {
 
 struct hp_stack_process {
 	pid_t pid;
+	struct hp_user user;	/* its files are opened with the rights of this user */
 	char comm[20];
 	struct hp_stack_map *maps;	/* by address */
 	size_t map_count;

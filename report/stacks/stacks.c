@@ -94,6 +94,7 @@ static void names_begin(struct hp_stacks *stacks)
 		objects[i].device = from->device;
 		objects[i].inode = from->inode;
 		objects[i].is_profiler = from->is_ours;
+		objects[i].user = process->user;
 	}
 	stacks->model.objects = objects;
 	stacks->model.object_count = process->object_count;

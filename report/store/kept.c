@@ -519,6 +519,7 @@ static gzFile stream_open(int fd)
 
 enum hp_segment_fault hp_kept_read(struct hp_kept *kept, int fd)
 {
+	struct hp_user owner = hp_segment_owner(fd);
 	struct reader reader = { .in = stream_open(fd), .kept = kept };
 	struct start start;
 
@@ -540,6 +541,7 @@ enum hp_segment_fault hp_kept_read(struct hp_kept *kept, int fd)
 	}
 	/* No record in a list is all zeros. */
 	kept->segment.records_most = reader.bytes / HP_LINE + 1;
+	kept->segment.owner = owner;
 	if (start.magic == HP_KEPT_MAGIC) {
 		kept->facts = kept->facts ? kept->facts : hp_xstrdup("");
 		kept->names = kept->names ? kept->names : hp_xstrdup("");

@@ -4,7 +4,7 @@
  *
  * Folder: sampler/base - what all parts of the sampler read in /proc, and
  *   memory of theirs
- * May use:
+ * May use: util
  *
  * stdio would take a buffer and a few more calls for each; the thread watcher
  * reads one for every thread, four times a second.

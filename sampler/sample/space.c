@@ -16,8 +16,10 @@
 #include <unistd.h>
 
 #include "sampler/base/proc.h"
+#include "sampler/base/user.h"
 #include "segment/clock.h"
 #include "segment/layout/process.h"
+#include "util/open_as.h"
 
 #define READ_AGAIN_NS UINT64_C(20000000)	/* between two reads of the same maps */
 #define ENDED_MAX 512	/* spaces of ended processes that stay a while */
@@ -104,13 +106,26 @@ static uint64_t object_known(const struct hp_segment *segment, uint32_t kind, co
 	return 0;
 }
 
+/* One that the session's own processes have mapped, too, is theirs. */
+static void object_share(const struct hp_segment *segment, uint64_t offset,
+			 const struct hp_user *user)
+{
+	struct hp_object *object = hp_segment_at(segment, offset, sizeof(*object));
+
+	if (object && !user->is_other &&
+	    atomic_load_explicit(&object->has_user, memory_order_relaxed))
+		atomic_store_explicit(&object->has_user, 0, memory_order_relaxed);
+}
+
 static uint32_t object_of(const struct hp_segment *segment, uint32_t kind, const char *path,
-			  const struct identity *id)
+			  const struct identity *id, const struct hp_user *user)
 {
 	uint64_t offset = object_known(segment, kind, path, id);
 
-	if (offset)
+	if (offset) {
+		object_share(segment, offset, user);
 		return (uint32_t)(offset / HP_LINE);
+	}
 	offset = hp_segment_take(segment, sizeof(struct hp_object), HP_LINE);
 	struct hp_object *object = hp_segment_at(segment, offset, sizeof(*object));
 	if (!object)
@@ -119,6 +134,9 @@ static uint32_t object_of(const struct hp_segment *segment, uint32_t kind, const
 	object->build_id_size = id->build_id_size;
 	memcpy(object->build_id, id->build_id, sizeof(object->build_id));
 	object->path = text_new(segment, path);
+	object->user = user->user;
+	object->group = user->group;
+	object->has_user = user->is_other;
 	/* Any process of the session pushes to this list. */
 	object->next = atomic_load_explicit(&segment->header->objects, memory_order_relaxed);
 	while (!atomic_compare_exchange_weak_explicit(&segment->header->objects, &object->next,
@@ -131,15 +149,26 @@ static uint32_t object_of(const struct hp_segment *segment, uint32_t kind, const
 uint32_t hp_spaces_kernel(struct hp_spaces *spaces)
 {
 	static const struct identity none;
+	static const struct hp_user ourselves;
 
 	if (!spaces->kernel)
-		spaces->kernel = object_of(spaces->segment, HP_OBJECT_KERNEL, "[kernel]", &none);
+		spaces->kernel =
+			object_of(spaces->segment, HP_OBJECT_KERNEL, "[kernel]", &none, &ourselves);
 	return spaces->kernel;
+}
+
+struct hp_user hp_spaces_user(const struct hp_spaces *spaces)
+{
+	const struct hp_levels *levels = hp_segment_levels(spaces->segment);
+
+	return spaces->has_others || (levels && levels->count) ? hp_user_unknown()
+							       : (struct hp_user){ false, 0, 0 };
 }
 
 uint32_t hp_spaces_object(struct hp_spaces *spaces, const char *path, const uint8_t *build_id,
 			  size_t size)
 {
+	struct hp_user user = hp_spaces_user(spaces);
 	uint32_t kind = strcmp(path, "[vdso]") == 0 ? HP_OBJECT_VDSO : HP_OBJECT_ELF;
 	struct identity id = { .build_id_size = 0 };
 
@@ -147,7 +176,7 @@ uint32_t hp_spaces_object(struct hp_spaces *spaces, const char *path, const uint
 		id.build_id_size = (uint32_t)size;
 		memcpy(id.build_id, build_id, size);
 	}
-	return object_of(spaces->segment, kind, path, &id);
+	return object_of(spaces->segment, kind, path, &id, &user);
 }
 
 /* ---- files ---- */
@@ -327,30 +356,49 @@ static void read_elf(struct hp_code *code, int fd, struct identity *id)
 		cfi_read(code, fd, &frames);
 }
 
-static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_map_entry *where)
+/* Takes over the descriptor; -1 = it is another file. */
+static int same_file(const struct hp_code *code, int fd)
 {
-	char path[PATH_MAX + 32];
 	struct stat status;
 
-	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, code->path);
-	/* The path may by now name a pipe: not to be waited for. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd >= 0 && (fstat(fd, &status) < 0 || status.st_ino != code->inode)) {
-		close(fd);
-		fd = -1;
-	}
+	if (fd < 0 || (fstat(fd, &status) == 0 && status.st_ino == code->inode))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* As the process sees its path, which may be a pipe by now: nobody waits for that. */
+static int file_open_there(const struct hp_code *code, uint32_t pid, const struct hp_user *user)
+{
+	char path[64];
+	int root, fd;
+
+	hp_proc_path(path, pid, "root");
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	fd = hp_openat_as(user, root, code->path + 1, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	close(root);
+	return same_file(code, fd);
+}
+
+static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_map_entry *where,
+		     const struct hp_user *user)
+{
+	char path[PATH_MAX];
+	int fd = file_open_there(code, pid, user);
+
 	if (fd >= 0)
 		return fd;
+	/* This is what it has mapped, so no rights are asked for. */
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 		 (unsigned long long)where->begin, (unsigned long long)where->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	/* The process may be gone, and the file in our own place. */
-	if (fd < 0 && (fd = open(code->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) >= 0 &&
-	    (fstat(fd, &status) < 0 || status.st_ino != code->inode)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return fd >= 0 ? fd
+		       : same_file(code,
+				   hp_openat_as(user, AT_FDCWD, code->path,
+						O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
 }
 
 /*
@@ -367,23 +415,26 @@ static void code_fill(struct hp_spaces *spaces, struct hp_code *code, uint32_t p
 {
 	struct identity id = { .build_id_size = 0 };
 	uint32_t kind = HP_OBJECT_ELF;
+	struct hp_user user = hp_spaces_user(spaces);
 	char name[64];
 
+	hp_proc_user(pid, &user);
+	spaces->has_others |= user.is_other;
 	if (is_file(code->path)) {
-		int fd = file_open(code, pid, where);
+		int fd = file_open(code, pid, where, &user);
 
 		if (fd >= 0) {
 			read_elf(code, fd, &id);
 			close(fd);
 		}
-		code->object = object_of(spaces->segment, kind, code->path, &id);
+		code->object = object_of(spaces->segment, kind, code->path, &id, &user);
 		return;
 	}
 	/* What compilers that run inside the process tell profilers, if they do. */
 	kind = strcmp(code->path, "[vdso]") == 0 ? HP_OBJECT_VDSO : HP_OBJECT_ANONYMOUS;
 	snprintf(name, sizeof(name), "/tmp/perf-%u.map", pid);
-	code->object =
-		object_of(spaces->segment, kind, kind == HP_OBJECT_VDSO ? code->path : name, &id);
+	code->object = object_of(spaces->segment, kind, kind == HP_OBJECT_VDSO ? code->path : name,
+				 &id, &user);
 	if (kind == HP_OBJECT_VDSO) {
 		code->load_count = 1;
 		code->loads[0] = (Elf64_Phdr){ .p_filesz = UINT64_MAX };

@@ -62,6 +62,7 @@ struct hp_spaces {
 	uint32_t ended;
 	uint64_t mapped;	/* the newest number that a space has got */
 	uint32_t kernel;	/* its object; 0 = not met yet */
+	bool has_others;	/* a process was met that may do less than we */
 	struct hp_space *buckets[HP_SPACE_BUCKETS];
 	struct hp_code *codes[HP_SPACE_BUCKETS];
 };
@@ -94,6 +95,9 @@ const struct hp_map_entry *hp_space_entry(const struct hp_space *space, uint64_t
 
 /* The place of an address, with `entry` as found. */
 struct hp_place hp_space_place(const struct hp_map_entry *entry, uint64_t address);
+
+/* Who may have named a file, if it is not known which process did. */
+struct hp_user hp_spaces_user(const struct hp_spaces *spaces);
 
 /* The object of a file that is known by its path and build-id (size 0 = none). */
 uint32_t hp_spaces_object(struct hp_spaces *spaces, const char *path, const uint8_t *build_id,

@@ -22,6 +22,7 @@
 
 #include "sampler/sample/space.h"
 #include "sampler/sample/tree.h"
+#include "util/open_as.h"
 
 #define TEXT_MAX (UINT64_C(1) << 30)	/* bytes of JSON */
 #define NOT_YET UINT32_MAX
@@ -149,9 +150,10 @@ static size_t hex_read(const char *text, uint8_t *bytes, size_t most)
 }
 
 /* The address that the file gives to its first byte; 0 for most. */
-static bool base_of(const char *path, uint64_t *base)
+static bool base_of(const struct hp_spaces *spaces, const char *path, uint64_t *base)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	struct hp_user user = hp_spaces_user(spaces);
+	int fd = hp_openat_as(&user, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	Elf64_Ehdr header;
 	bool is_known = false;
 
@@ -186,7 +188,7 @@ static void lib_read(struct reader *r, const cJSON *json, struct lib *lib)
 		lib->object = hp_spaces_kernel(&r->spaces);
 		return;
 	}
-	lib->is_known = strcmp(path, "[vdso]") == 0 || base_of(path, &lib->base);
+	lib->is_known = strcmp(path, "[vdso]") == 0 || base_of(&r->spaces, path, &lib->base);
 	lib->object = hp_spaces_object(&r->spaces, path, id, size);
 }
 

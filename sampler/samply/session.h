@@ -5,7 +5,7 @@
  *
  * Folder: sampler/samply - hotpath-samply: a program under the sampler samply,
  *   as a session of ours
- * May use: sampler/sample segment segment/layout
+ * May use: sampler/sample segment segment/layout util
  *
  *   hp.json.gz       samply's profile, when it has ended
  *   samply.log       what samply said

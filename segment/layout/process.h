@@ -153,7 +153,11 @@ struct hp_object {
 	uint64_t device;
 	uint64_t inode;
 	_Atomic uint64_t labels;	/* any thread: head of the list of hp_label */
-	uint64_t reserved[6];
+	_Atomic uint32_t has_user;	/* sampler: 1 = only processes of `user` have it mapped */
+	uint32_t user;	/* sampler, before `has_user`: one that may do less than the session */
+	uint32_t group;
+	uint32_t reserved0;
+	uint64_t reserved[4];
 };
 
 /*

@@ -336,3 +336,118 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	run "$HP_BUILD/hotpath" report --fd 3 3</dev/null
 	[ "$status" != 0 ]
 }
+
+# secret_program FOLDER: `app` there, whose names and source are in files of root's alone.  The program
+# does not mind: it needs neither.
+secret_program()
+{
+	local folder=$1
+	mkdir -p "$1/out"
+	while [ "$folder" != /tmp ] && [ "$folder" != / ]; do
+		chmod a+x "$folder"
+		folder=$(dirname "$folder")
+	done
+	chmod 777 "$1/out"
+	printf 'SECRET line %d\n' 1 2 3 4 >"$1/secret.txt"
+	gcc -g -O1 -o "$1/app" -x c - <<-EOF
+		#include <time.h>
+		static volatile unsigned long work;
+		# 1 "$1/secret.txt"
+		__attribute__((noinline)) void SECRET_function(void) { for (int i = 0; i < 100000; i++) work += 2; }
+		int main(void) { while (clock() < CLOCKS_PER_SEC / 5) SECRET_function(); return 0; }
+	EOF
+	objcopy --only-keep-debug "$1/app" "$1/app.debug"
+	(cd "$1" && objcopy --strip-all --add-gnu-debuglink=app.debug app)
+	chmod 600 "$1/secret.txt" "$1/app.debug"
+}
+
+as_nobody()
+{
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+# all_views RUN: everything that can be asked of it, in $T/views.
+all_views()
+{
+	local what
+	{
+		"$HP_BUILD/hotpath" report --all "$1"
+		"$HP_BUILD/hotpath" report --all -f json "$1"
+		"$HP_BUILD/hotpath" report --annotate SECRET_function "$1"
+		"$HP_BUILD/hotpath" report --annotate app "$1"
+		for what in flamegraph folded firefox; do
+			"$HP_BUILD/hotpath" report --export $what "$1"
+		done
+	} >"$T/views" 2>&1 || true
+	grep -q '^CPU ' "$T/views"
+}
+
+@test "trust: root reads for a user's run no file that the user cannot read" {
+	needs_root
+	as_nobody test -r "$HP_LIB" || skip "the build is not readable by everybody"
+	secret_program "$T/shown_to_root"
+	export HOTPATH_KEEP=0 HOTPATH_CPU=timer
+	as_nobody env HOTPATH_SEGMENT_PATH="$T/shown_to_root/out/run" HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD="$HP_LIB" "$T/shown_to_root/app"
+	[ "$(stat -c %u "$T/shown_to_root/out/run")" = 65534 ]
+	all_views "$T/shown_to_root/out/run"
+	[ "$(grep -c SECRET_function "$T/views")" -le 1 ]
+	[ "$(grep -c 'SECRET line' "$T/views")" = 0 ]
+	"$HP_BUILD/hotpath" report --all - <"$T/shown_to_root/out/run" >"$T/views" 2>&1
+	[ "$(grep -c SECRET "$T/views")" = 0 ]
+	# shellcheck disable=SC2002
+	cat "$T/shown_to_root/out/run" | "$HP_BUILD/hotpath" report --all - >"$T/views" 2>&1
+	[ "$(grep -c SECRET "$T/views")" = 0 ]
+	# What the user can read is shown as before.
+	chmod 644 "$T/shown_to_root/secret.txt" "$T/shown_to_root/app.debug"
+	all_views "$T/shown_to_root/out/run"
+	[ "$(grep -c SECRET_function "$T/views")" -gt 3 ]
+	grep -q 'SECRET line 1' "$T/views"
+}
+
+@test "trust: nor for a process of root's own session that gave up its rights" {
+	needs_root
+	secret_program "$T/of_worker"
+	export XDG_STATE_HOME=$T/of_worker/state HOTPATH_CPU=timer HOTPATH_REPORT=all
+	HOTPATH_OUTPUT_PATH=$T/report "$HP_RUN" setpriv --reuid=65534 --regid=65534 --clear-groups "$T/of_worker/app"
+	grep -q '^CPU ' "$T/report"
+	[ "$(grep -c SECRET "$T/report")" = 0 ]
+	chmod 600 "$T/of_worker/secret.txt"
+	chmod 644 "$T/of_worker/app.debug"
+	HOTPATH_OUTPUT_PATH=$T/report "$HP_RUN" setpriv --reuid=65534 --regid=65534 --clear-groups "$T/of_worker/app"
+	grep -q SECRET_function "$T/report"
+	"$HP_BUILD/hotpath" report --annotate SECRET_function >"$T/lines" 2>&1
+	[ "$(grep -c 'SECRET line' "$T/lines")" = 0 ]
+	chmod 644 "$T/of_worker/secret.txt"
+	"$HP_BUILD/hotpath" report --annotate SECRET_function >"$T/lines" 2>&1
+	grep -q 'SECRET line 1' "$T/lines"
+	# Root's own program reads root's own files.
+	chmod 600 "$T/of_worker/secret.txt" "$T/of_worker/app.debug"
+	HOTPATH_OUTPUT_PATH=$T/report "$HP_RUN" "$T/of_worker/app"
+	grep -q SECRET_function "$T/report"
+}
+
+@test "trust: nor when root looks at the stacks of a user's process" {
+	local pid
+	needs_root
+	secret_program "$T/of_stacks"
+	gcc -g -O1 -o "$T/of_stacks/app" -x c - <<-'EOF'
+		#include <unistd.h>
+		__attribute__((noinline)) int SECRET_function(void) { return pause() + 1; }
+		int main(void) { return SECRET_function(); }
+	EOF
+	objcopy --only-keep-debug "$T/of_stacks/app" "$T/of_stacks/app.debug"
+	(cd "$T/of_stacks" && objcopy --strip-all --add-gnu-debuglink=app.debug app)
+	chmod 600 "$T/of_stacks/app.debug"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$T/of_stacks/app" 3>&- &
+	pid=$!
+	eventually grep -q of_stacks/app /proc/$pid/maps
+	eventually grep -q '^State:.S' /proc/$pid/status
+	"$HP_BUILD/hotpath" stacks $pid >"$T/shut" 2>&1 || true
+	chmod 644 "$T/of_stacks/app.debug"
+	"$HP_BUILD/hotpath" stacks $pid >"$T/open" 2>&1 || true
+	kill $pid
+	wait $pid || true
+	[ "$(grep -c SECRET "$T/shut")" = 0 ]
+	grep -q '1 thread' "$T/shut" || grep -q pause "$T/shut" || skip "no stacks here"
+	grep -q SECRET_function "$T/open"
+}

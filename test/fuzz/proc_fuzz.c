@@ -25,7 +25,7 @@ static void names_of(const uint8_t *data, size_t size)
 		abort();
 	fwrite(data, 1, size, file);
 	fclose(file);
-	hp_names_init_map(&names, path);
+	hp_names_init_map(&names, path, (struct hp_user){ .is_other = false });
 	for (uint64_t at = 0; at < 1 << 20; at += 4093)
 		hp_names_at(&names, at);
 	hp_names_release(&names);

@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "report/base/behalf.h"
 #include "report/base/field.h"
 #include "report/base/memory.h"
 #include "report/base/revision.h"
@@ -50,9 +51,15 @@ static void revision_add(FILE *out, const struct hp_model *model)
 {
 	uint32_t object = model->root == HP_NONE ? HP_NONE : model->processes[model->root].object;
 	struct hp_revision revision = { .sha = "" };
+	bool is_found = false;
 
-	if ((object == HP_NONE || !hp_revision_find(&revision, model->objects[object].path)) &&
-	    !hp_revision_find(&revision, "./."))
+	if (object != HP_NONE) {
+		struct hp_user before = hp_behalf_begin(model->objects[object].user);
+
+		is_found = hp_revision_find(&revision, model->objects[object].path);
+		hp_behalf_end(before);
+	}
+	if (!is_found && !hp_revision_find(&revision, "./."))
 		return;
 	text_add(out, "git.sha", revision.sha);
 	text_add(out, "git.ref", revision.ref[0] ? revision.ref : NULL);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "report/section/cpu/cpu.h"
+#include "report/base/behalf.h"
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
@@ -29,6 +30,7 @@ struct build {
 	struct hp_annotation *annotation;
 	uint32_t function;
 	const char *file;	/* with most samples of the function */
+	struct hp_user user;	/* who named it */
 	size_t room;
 	hp_complain complain;
 	void *context;
@@ -171,6 +173,13 @@ static void stack_add(struct build *b, uint32_t stack)
 	}
 }
 
+static struct hp_user user_of(const struct build *b, uint32_t stack)
+{
+	uint32_t object = b->cpu->places[b->cpu->of_stack[stack]].object;
+
+	return object == HP_NONE ? hp_user_unknown() : b->report->model.objects[object].user;
+}
+
 /* Of the stacks with samples, the first file that has a line of the function. */
 static void file_find(struct build *b)
 {
@@ -184,6 +193,7 @@ static void file_find(struct build *b)
 			continue;
 		if (!b->file || sampling->stacks[i].cpu_ns > most) {
 			b->file = frame->file;
+			b->user = user_of(b, i);
 			most = sampling->stacks[i].cpu_ns;
 		}
 	}
@@ -229,18 +239,16 @@ static bool is_changed(const struct build *b)
 		       b->report->model.reader.header.created_unix_ns / 1000000000;
 }
 
-/* The name is out of debug information: it may be that of a pipe, or of a device without end. */
-static FILE *source_open(const char *path)
+/* The name is out of debug information: it may be that of a pipe, or of a file that is not for us. */
+static FILE *source_open(const struct build *b)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-	bool is_file = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-	FILE *in = is_file ? fdopen(fd, "r") : NULL;
+	struct hp_user before = hp_behalf_begin(b->user);
+	int fd = hp_behalf_open(b->file, 0);
+	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
 
-	if (fd >= 0 && !in) {
+	hp_behalf_end(before);
+	if (fd >= 0 && !in)
 		close(fd);
-		errno = EINVAL;
-	}
 	return in;
 }
 
@@ -248,7 +256,7 @@ static FILE *source_open(const char *path)
 static void texts_read(struct build *b)
 {
 	size_t sampled = b->annotation->count;
-	FILE *in = source_open(b->file);
+	FILE *in = source_open(b);
 	char *line = NULL;
 	size_t room = 0;
 

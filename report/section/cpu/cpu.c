@@ -150,7 +150,7 @@ static const char *other_name(struct hp_cpu_build *b, uint32_t object, uint64_t 
 			hp_names_init_kernel(&b->names);
 		else
 			hp_symbols_blame(b->report->symbols, object,
-					 hp_names_init_map(&b->names, o->path));
+					 hp_names_init_map(&b->names, o->path, o->user));
 		b->named = object;
 	}
 	return hp_names_at(&b->names, address);
