@@ -25,7 +25,7 @@ static uint64_t ns_of(const struct hp_report *report, uint64_t ticks)
 {
 	uint64_t start = report->model.reader.header.start.ticks;
 
-	return ticks > start ? (uint64_t)((double)(ticks - start) * report->model.ns_per_tick) : 0;
+	return ticks > start ? hp_whole((double)(ticks - start) * report->model.ns_per_tick) : 0;
 }
 
 static cJSON *message_new(const struct hp_snapshot *snapshot,

@@ -133,7 +133,7 @@ static uint64_t number_of(const cJSON *row, const char *key)
 
 	if (cJSON_IsRaw(value))	/* an integer, see report/base/json.h */
 		return strtoull(value->valuestring, NULL, 10);
-	return cJSON_IsNumber(value) ? (uint64_t)value->valuedouble : 0;
+	return cJSON_IsNumber(value) ? hp_whole(value->valuedouble) : 0;
 }
 
 /* `call` is one of `last_calls` in report/section/memory/function.c. */

@@ -70,7 +70,7 @@ const char *hp_format_count(struct hp_text_cell *cell, uint64_t count)
 const char *hp_format_rate(struct hp_text_cell *cell, double rate)
 {
 	if (rate >= 99.95)
-		return hp_format_count(cell, (uint64_t)(rate + 0.5));
+		return hp_format_count(cell, hp_whole(rate + 0.5));
 	snprintf(cell->text, sizeof(cell->text), "%.1f", rate);
 	return cell->text;
 }

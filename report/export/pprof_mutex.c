@@ -11,6 +11,7 @@
 
 #include "report/export/export.h"
 #include "report/section/wait/lock_section.h"
+#include "report/base/format.h"
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/export/pprof.h"
@@ -79,7 +80,7 @@ static void contest_put(struct build *b, const struct hp_lock_contest *contest)
 		hp_pprof_varint(&packed, location_of(b, &contest->at));
 	hp_pprof_message(&m, 1, &packed);
 	hp_pprof_varint(&packed, contest->count);
-	hp_pprof_varint(&packed, (uint64_t)((double)contest->ticks * b->report->model.ns_per_tick));
+	hp_pprof_varint(&packed, hp_whole((double)contest->ticks * b->report->model.ns_per_tick));
 	hp_pprof_message(&m, 2, &packed);
 	label_put(b, &m, "lock", hp_lock_name(b->report, &locks->rows[contest->lock]));
 	label_put(b, &m, "holder", holder);

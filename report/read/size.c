@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/format.h"
 #include "report/base/memory.h"
 #include "segment/layout/watch.h"
 
@@ -79,7 +80,7 @@ static uint64_t most_of_part(const struct hp_size_moment *moments, size_t count,
 	size_t last = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t of = (size_t)((double)moments[i].ns / end * PARTS);
+		size_t of = hp_whole((double)moments[i].ns / end * PARTS);
 
 		if (of <= part)
 			last = i;

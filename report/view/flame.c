@@ -429,7 +429,7 @@ static void tree_write(const struct hp_flame_tree *tree, FILE *out)
 static void selves_write(const struct hp_flame_tree *tree, uint32_t measure, FILE *out)
 {
 	for (size_t i = 0; i < tree->count; i++)
-		number_write((uint64_t)rint(tree->nodes[i].self[measure]), i == 0, out);
+		number_write(hp_whole(rint(tree->nodes[i].self[measure])), i == 0, out);
 }
 
 static void graph_write(const struct hp_flame *flame, const struct hp_flame_graph *graph, FILE *out)

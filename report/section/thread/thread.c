@@ -12,6 +12,7 @@
 
 #include "report/section/cpu/cpu.h"
 #include "report/section/wait/lock_section.h"
+#include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
 
@@ -210,7 +211,7 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 			.percent_average = -1,
 			.cpu_ns = birth->cpu_ns,
 			.life_ns = birth->end > birth->start
-					   ? (uint64_t)((double)(birth->end - birth->start) * ns)
+					   ? hp_whole((double)(birth->end - birth->start) * ns)
 					   : 0,
 		};
 		name = hp_model_thread_name(&report->model, birth->pid, birth->tid, birth->end);
