@@ -74,20 +74,9 @@ uint32_t hp_store_pid(const char *name)
 	return at ? (uint32_t)strtoul(at, NULL, 10) : 0;
 }
 
-bool hp_store_is_of(const char *name, const char *comm)
+/* A program's name as it stands in a file's name. */
+static void comm_clean(char clean[COMM_MAX + 1], const char *comm)
 {
-	const char *at = pid_at(name), *start = name + STAMP_SIZE + 1;
-	size_t length = strlen(comm);
-
-	return at && (size_t)(at - start) == length + 1 && memcmp(start, comm, length) == 0;
-}
-
-void hp_store_name(char name[HP_STORE_NAME], int64_t started_unix_ns, const char *comm,
-		   uint32_t pid)
-{
-	time_t seconds = (time_t)(started_unix_ns / 1000000000);
-	struct tm parts = { 0 };
-	char clean[COMM_MAX + 1];
 	size_t i = 0;
 
 	for (; comm[i] && i < COMM_MAX; i++) {
@@ -96,6 +85,27 @@ void hp_store_name(char name[HP_STORE_NAME], int64_t started_unix_ns, const char
 		clean[i] = isalnum(c) || c == '.' || c == '_' || c == '+' ? (char)c : '_';
 	}
 	clean[i] = 0;
+}
+
+bool hp_store_is_of(const char *name, const char *comm)
+{
+	const char *at = pid_at(name), *start = name + STAMP_SIZE + 1;
+	char clean[COMM_MAX + 1];
+	size_t length;
+
+	comm_clean(clean, comm);
+	length = strlen(clean);
+	return at && (size_t)(at - start) == length + 1 && memcmp(start, clean, length) == 0;
+}
+
+void hp_store_name(char name[HP_STORE_NAME], int64_t started_unix_ns, const char *comm,
+		   uint32_t pid)
+{
+	time_t seconds = (time_t)(started_unix_ns / 1000000000);
+	struct tm parts = { 0 };
+	char clean[COMM_MAX + 1];
+
+	comm_clean(clean, comm);
 	gmtime_r(&seconds, &parts);
 	snprintf(name, HP_STORE_NAME, "%04u%02u%02uT%02u%02u%02uZ-%s-%u" SUFFIX,
 		 (unsigned)(parts.tm_year + 1900) % 10000, (unsigned)(parts.tm_mon + 1) % 100,

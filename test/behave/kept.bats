@@ -182,6 +182,9 @@ END
 	(cd "$T" && again app) | grep -q '"label":"first"'	# where that is a file's name, too
 	pid=$(echo "${lines[2]}" | awk '{ print $4 }')
 	again "$pid" | grep -q '"label":"first"'
+	# A file's name has _ for what may not stand there.
+	again "second app" | grep -q '"label":"two"'
+	again second-app | grep -q '"label":"two"'
 	run "$hotpath" report nonesuch
 	[ "$status" = 1 ]
 	[[ $output == *nonesuch*"hotpath list"* ]]
