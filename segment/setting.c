@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "segment/setting_check.h"
 #include "util/near.h"
 
 #define AT(field) offsetof(struct hp_settings, field)
@@ -41,12 +42,20 @@ static void refuse(const struct reader *r, const struct hp_setting *s, const cha
 	if (!r->complain)
 		return;
 	line_add(&line, s->name, SIZE_MAX);
-	line_add(&line, ": '", SIZE_MAX);
-	line_add(&line, value, length < 40 ? length : 40);
-	line_add(&line, length > 40 ? "...' is not allowed; " : "' is not allowed; ", SIZE_MAX);
+	if (s->kind == HP_SETTING_TOKEN) {	/* a secret, or most of one */
+		line_add(&line, ": the token is not allowed; ", SIZE_MAX);
+	} else {
+		line_add(&line, ": '", SIZE_MAX);
+		line_add(&line, value, length < 40 ? length : 40);
+		line_add(&line, length > 40 ? "...' is not allowed; " : "' is not allowed; ",
+			 SIZE_MAX);
+	}
 	line_add(&line, s->allowed, SIZE_MAX);
-	if (s->kind == HP_SETTING_PERCENTILES || s->kind == HP_SETTING_PAIRS) {
+	if (s->kind == HP_SETTING_PERCENTILES || s->kind == HP_SETTING_PAIRS ||
+	    s->kind == HP_SETTING_LIBRARIES) {
 		line_add(&line, "; using the rest", SIZE_MAX);
+	} else if (s->kind == HP_SETTING_TOKEN) {
+		line_add(&line, "; its port stays closed", SIZE_MAX);
 	} else if (s->usual) {
 		line_add(&line, "; default: ", SIZE_MAX);
 		line_add(&line, s->usual, SIZE_MAX);
@@ -274,6 +283,36 @@ static bool are_pairs(const char *value)
 	return true;
 }
 
+/* Warns about the first unknown name. */
+static bool read_libraries(const struct reader *r, const struct hp_setting *s, const char *value)
+{
+	for (; *value; value += *value == ',') {
+		size_t length = strcspn(value, ",");
+
+		if (!hp_setting_is_library(value, length)) {
+			refuse(r, s, value, length);
+			return false;
+		}
+		value += length;
+	}
+	return true;
+}
+
+static void set_text(const struct hp_setting *s, const char *value, void *place)
+{
+	value = *value ? value : s->usual;
+	memcpy(place, &value, sizeof(value));
+}
+
+static bool read_address(const struct hp_setting *s, const char *value, void *place)
+{
+	const char *address = hp_setting_address(*value ? value : s->usual);
+
+	if (address)
+		memcpy(place, &address, sizeof(address));
+	return address;
+}
+
 static bool set(const struct reader *r, const struct hp_setting *s, const char *value)
 {
 	void *place = (char *)r->out + s->place;
@@ -293,11 +332,27 @@ static bool set(const struct reader *r, const struct hp_setting *s, const char *
 	case HP_SETTING_PAIRS:
 		/* Readers skip entries that are not pairs. */
 		is_good = are_pairs(value);
-		/* fall through */
-	case HP_SETTING_TEXT:
-		value = *value ? value : s->usual;
-		memcpy(place, &value, sizeof(value));
+		set_text(s, value, place);
 		break;
+	case HP_SETTING_TOKEN:
+		/* A bad one is kept: without any token the port would be open to more clients. */
+		is_good = hp_setting_is_token(value);
+		set_text(s, value, place);
+		break;
+	case HP_SETTING_TEXT:
+		set_text(s, value, place);
+		break;
+	case HP_SETTING_ADDRESS:
+		is_good = read_address(s, value, place);
+		break;
+	case HP_SETTING_BUCKETS:
+		is_good = hp_setting_are_buckets(value);
+		if (is_good)
+			set_text(s, value, place);
+		break;
+	case HP_SETTING_LIBRARIES:
+		set_text(s, value, place);
+		return read_libraries(r, s, value);
 	case HP_SETTING_SECTIONS:
 		read_sections(r, s, *value ? value : s->usual, place);
 		break;
@@ -326,8 +381,8 @@ static void set_usual(struct hp_settings *out)
 
 	memset(out, 0, sizeof(*out));
 	out->limit = out->functions_limit = out->threads_limit = HP_LIMIT_UNSET;
-	out->alloc_limit = out->channels_limit = out->futures_limit = out->streams_limit =
-		HP_LIMIT_UNSET;
+	out->alloc_limit = out->channels_limit = out->streams_limit = HP_LIMIT_UNSET;
+	out->futures_limit = out->mutexes_limit = out->rw_locks_limit = HP_LIMIT_UNSET;
 	out->tui_logs = HP_LIMIT_UNSET;
 	for (size_t i = 0; i < hp_setting_count; i++)
 		if (hp_setting_table[i].usual)
@@ -375,12 +430,19 @@ static const char *nearest_setting(const char *name, size_t length, size_t famil
 
 static void refuse_variable(const struct reader *r, const char *name, size_t length)
 {
+	const char *foreign = hp_setting_foreign(name, length);
 	struct line line = { .length = 0 };
 
 	if (!r->complain || is_internal(name, length))
 		return;
 	line_add(&line, name, length < 60 ? length : 60);
 	line_add(&line, length > 60 ? "...: " : ": ", SIZE_MAX);
+	if (foreign) {
+		line_add(&line, "ignored; ", SIZE_MAX);
+		line_add(&line, foreign, SIZE_MAX);
+		r->complain(r->context, line.text);
+		return;
+	}
 	line_add(&line, "unknown variable, ignored; the nearest is ", SIZE_MAX);
 	line_add(&line, nearest_setting(name, length, 0), SIZE_MAX);
 	line_add(&line, " (all: hotpath help)", SIZE_MAX);
@@ -402,7 +464,8 @@ void hp_settings_read(struct hp_settings *out, char *const *environment, hp_comp
 		equals = strchr(*environment, '=');
 		s = equals ? find(*environment, (size_t)(equals - *environment)) : NULL;
 		if (s &&
-		    (equals[1] || s->kind == HP_SETTING_TEXT || s->kind == HP_SETTING_SECTIONS))
+		    (equals[1] || s->kind == HP_SETTING_TEXT || s->kind == HP_SETTING_SECTIONS ||
+		     s->kind == HP_SETTING_TOKEN || s->kind == HP_SETTING_LIBRARIES))
 			give(&r, s, equals + 1);
 		else if (!s && equals)
 			refuse_variable(&r, *environment, (size_t)(equals - *environment));
@@ -463,7 +526,8 @@ static void refuse_word(const struct reader *r, const char *word)
 static bool is_given(const struct hp_settings *settings, const struct hp_setting *s)
 {
 	const struct hp_setting *limit = find_word("limit", strlen("limit"));
-	bool is_limit = s->place == AT(functions_limit) || s->place == AT(threads_limit);
+	bool is_limit = !s->usual && strlen(s->name) > strlen("_LIMIT") &&
+			strcmp(s->name + strlen(s->name) - strlen("_LIMIT"), "_LIMIT") == 0;
 
 	return settings->is_given[s - hp_setting_table] ||
 	       (is_limit && settings->is_given[limit - hp_setting_table]);

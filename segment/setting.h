@@ -31,6 +31,10 @@ enum hp_setting_kind {
 	HP_SETTING_PAIRS,	/* key=value,key=value -> const char *, as TEXT */
 	HP_SETTING_SECTIONS,	/* names of sections -> const char *, as TEXT */
 	HP_SETTING_PERCENTILES,	/* 50,99.9 -> struct hp_percentiles */
+	HP_SETTING_ADDRESS,	/* IPv4 or IPv6 as numbers, or localhost -> const char * */
+	HP_SETTING_TOKEN,	/* printable ASCII without blanks -> const char *, as TEXT */
+	HP_SETTING_BUCKETS,	/* ascending seconds -> const char *, as TEXT */
+	HP_SETTING_LIBRARIES,	/* names out of HP_LIBRARIES -> const char *, as TEXT */
 };
 
 enum hp_output_format {
@@ -87,8 +91,11 @@ struct hp_settings {
 	uint64_t threads_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t alloc_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t channels_limit;	/* HP_LIMIT_UNSET = not set */
-	uint64_t futures_limit; /* HP_LIMIT_UNSET = not set */
-	uint64_t streams_limit; /* HP_LIMIT_UNSET = not set */
+	uint64_t streams_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t futures_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t mutexes_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t rw_locks_limit;	/* HP_LIMIT_UNSET = not set */
+	uint64_t runtime_interval_ms;	/* of answers on event loops */
 	uint64_t loop_lag_ms; /* a longer busy span of an event loop is a finding */
 	uint64_t log_length;	/* bytes */
 	uint64_t name_depth;
@@ -123,6 +130,7 @@ struct hp_settings {
 	const char *without;	/* names of libraries; NULL = none */
 	const char *label;
 	const char *user_metadata;
+	const char *source_root;	/* NULL = not known */
 	const char *segment_path;
 	const char *profile_dir;
 	const char *only;
@@ -185,6 +193,15 @@ enum hp_setting_origin { HP_ORIGIN_BUILT_IN = 0, HP_ORIGIN_PROGRAM, HP_ORIGIN_GI
 enum hp_setting_origin hp_setting_origin(const struct hp_settings *settings,
 					 const struct hp_setting *setting);
 
+/* True if it is printable ASCII without blanks, as a header's value has to be. */
+bool hp_setting_is_token(const char *text);
+
+/*
+ * Why a variable of the Rust crate has no effect here, and what to use instead,
+ * for one of its HOTPATH_* names that the table lacks; NULL = it is none.
+ */
+const char *hp_setting_foreign(const char *name, size_t length);
+
 #define HP_SETTING_TEXT_MAX 400
 
 /*
@@ -234,6 +251,9 @@ bool hp_settings_begins_with_auto(const struct hp_settings *settings);
  * unrequested data is not recorded.
  */
 bool hp_settings_asks(const struct hp_settings *settings, const char *section);
+
+/* The libraries that HOTPATH_WITHOUT may name; one that it passes to hp_settings_without needs to be here. */
+#define HP_LIBRARIES "glib|uring|uv"
 
 /* HOTPATH_WITHOUT names the library: its functions are passed through and not recorded. */
 bool hp_settings_without(const struct hp_settings *settings, const char *library);

@@ -133,6 +133,10 @@ const char *hp_setting_text(const struct hp_settings *settings, const struct hp_
 	case HP_SETTING_TEXT:
 	case HP_SETTING_PAIRS:
 	case HP_SETTING_SECTIONS:
+	case HP_SETTING_ADDRESS:
+	case HP_SETTING_TOKEN:
+	case HP_SETTING_BUCKETS:
+	case HP_SETTING_LIBRARIES:
 		break;
 	}
 	memcpy(&text, place, sizeof(text));

@@ -46,42 +46,10 @@ static void channel_fit(cJSON *entry)
 		cJSON_AddItemToObject(entry, "proc_percentiles", percentiles);
 }
 
-/*
- * Rows of allocations are averaged over blocks. Clients know that number as
- * calls, and reject a list with any other number in its entries.
- */
-static void alloc_fit(cJSON *entry)
-{
-	cJSON *count = cJSON_DetachItemFromObjectCaseSensitive(entry, "count");
-
-	if (!count)
-		return;
-	cJSON_AddItemToObject(entry, "sampled_calls", cJSON_Duplicate(count, 1));
-	cJSON_AddItemToObject(entry, "calls", count);
-}
-
-/* Every acquisition is counted, so the sampled count is the total. */
-static void rwlock_fit(cJSON *entry)
-{
-	static const char *const pairs[][2] = { { "read_count", "read_sampled_count" },
-						{ "write_count", "write_sampled_count" } };
-
-	for (size_t i = 0; i < COUNT(pairs); i++) {
-		const cJSON *count = cJSON_GetObjectItemCaseSensitive(entry, pairs[i][0]);
-
-		if (count && !cJSON_HasObjectItem(entry, pairs[i][1]))
-			cJSON_AddItemToObject(entry, pairs[i][1], cJSON_Duplicate(count, 1));
-	}
-}
-
 void hp_shape_fit(cJSON *list, const struct hp_section *section, uint32_t api)
 {
 	cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, "data"), *entry;
 
-	if (section == &hp_alloc_functions_section)
-		cJSON_ArrayForEach(entry, rows) alloc_fit(entry);
-	if (section == &hp_rw_locks_section)
-		cJSON_ArrayForEach(entry, rows) rwlock_fit(entry);
 	if (api != HP_API_OLD)
 		return;
 	if (!rows)

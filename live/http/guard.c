@@ -20,6 +20,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "segment/setting.h"
+
 #define DIAG_WAIT_US 100000
 
 /* --- owners --- */
@@ -201,10 +203,7 @@ bool hp_guard_knows_token(const char *given, const char *token)
 
 bool hp_guard_is_token(const char *token)
 {
-	for (; *token; token++)
-		if (*token <= ' ' || *token > '~')
-			return false;
-	return true;
+	return hp_setting_is_token(token);
 }
 
 /* --- names --- */

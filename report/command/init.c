@@ -20,7 +20,11 @@ struct scenario {
 	const char *snippet;	/* "" = nothing to be written */
 };
 
-#define WITH_HOOKS "cc -O2 $(hotpath flags cc) -o app app.c"
+#define WITH_HEADER "cc -O2 -DHOTPATH -o app app.c"
+#define WITH_HOOKS "cc -O2 $(hotpath flags cc) -DHOTPATH -o app app.c"
+#define RUNTIME \
+	"", "hotpath run --report tokio_runtime ./app", \
+		"curl -s http://127.0.0.1:6770/tokio_runtime\n"
 
 static const struct scenario scenarios[] = {
 	{ "basic", "Where does the time go?", "", "hotpath run ./app", "" },
@@ -32,6 +36,13 @@ static const struct scenario scenarios[] = {
 	{ "locks", "Who waits for whom?", "", "hotpath run --report mutexes,waits ./app", "" },
 	{ "channels", "Which queue or pipe is backed up?", "",
 	  "hotpath run --report channels ./app", "" },
+	{ "data-flow", "What goes through pipes, queues and locks, and what waits?", "",
+	  "hotpath run --report channels,mutexes,rw_locks,waits ./app",
+	  "curl -s http://127.0.0.1:6770/channels\n" },
+	{ "runtime", "Is an event loop held up, and by what?", RUNTIME },
+	{ "tokio", "The same, by its name in the Rust crate", RUNTIME },
+	{ "values", "What do its own figures say?", WITH_HEADER, "hotpath run --report debug ./app",
+	  "#include <hotpath.h>\n\nvoid take(int depth)\n{\n\tHOTPATH_GAUGE_SET(\"depth\", depth);\n}\n" },
 	{ "cpu", "Who computes, without recompiling?", "",
 	  "hotpath run --report functions-cpu ./app", "" },
 	{ "live", "What does it do now?", "", "hotpath run ./app",
@@ -57,7 +68,7 @@ static void usage(FILE *out)
 	      out);
 	for (size_t i = 0; i < SCENARIOS; i++)
 		fprintf(out, "  %-10s %s\n", scenarios[i].name, scenarios[i].question);
-	fputs("\n      --json  as an object: scenario, build, command, snippet\n"
+	fputs("\n      --json  as an object: scenario, build (also as cargo), command, snippet\n"
 	      "  -h, --help  this\n",
 	      out);
 }
@@ -69,6 +80,8 @@ static void print_json(const struct scenario *scenario)
 
 	cJSON_AddStringToObject(json, "scenario", scenario->name);
 	cJSON_AddStringToObject(json, "build", scenario->build);
+	/* What it is called where it prints lines of Cargo.toml. */
+	cJSON_AddStringToObject(json, "cargo", scenario->build);
 	cJSON_AddStringToObject(json, "command", scenario->command);
 	cJSON_AddStringToObject(json, "snippet", scenario->snippet);
 	text = cJSON_Print(json);
@@ -81,7 +94,7 @@ static void print_text(const struct scenario *scenario)
 {
 	printf("# %s\n", scenario->question);
 	if (*scenario->build)
-		printf("\n# compile with the hooks\n%s\n", scenario->build);
+		printf("\n# compile\n%s\n", scenario->build);
 	printf("\n# run\n%s\n", scenario->command);
 	if (*scenario->snippet)
 		printf("\n# and\n%s", scenario->snippet);

@@ -14,6 +14,12 @@
 #include "segment/layout/lock.h"
 #include "segment/layout/loop.h"
 
+/* How many entries of a log are shown: HOTPATH_LOGS_LIMIT, as far as it has them. */
+static inline size_t hp_logged_most(const struct hp_reader *reader, size_t there)
+{
+	return reader->header.logs_limit < there ? reader->header.logs_limit : there;
+}
+
 /* False = the place is unused, or is being overwritten. */
 bool hp_logged_call(const struct hp_call *there, struct hp_call *call);
 

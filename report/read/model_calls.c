@@ -493,9 +493,12 @@ size_t hp_model_last_calls(struct hp_model *model, const struct hp_model_functio
 	struct hp_reader *reader = &model->reader;
 	uint32_t limit =
 		reader->header.logs_limit < HP_LOGS_MAX ? reader->header.logs_limit : HP_LOGS_MAX;
-	struct logged *newest = hp_xcalloc(most, sizeof(*newest));
+	struct logged *newest;
 	size_t count = 0;
 
+	/* Each thread has a ring of that many. */
+	most = most < limit ? most : limit;
+	newest = hp_xcalloc(most, sizeof(*newest));
 	for (uint32_t record = function->record, rings = 0;
 	     record && most && rings < HP_RINGS_MAX;) {
 		struct logged one;

@@ -202,6 +202,9 @@ static void meta_add(struct hp_report *report, cJSON *root)
 		snprintf(text, sizeof(text), "linux-%s", system.machine);
 		os = text;
 	}
+	/* Clients of the crate need the first; the others are about a Rust program's build. */
+	cJSON_AddStringToObject(meta, "rustc", "");
+	cJSON_AddStringToObject(meta, "run", "native");
 	hp_json_text(meta, "os", os);
 	if (gmtime_r(&created, &parts) &&
 	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts))
@@ -209,6 +212,7 @@ static void meta_add(struct hp_report *report, cJSON *root)
 	cJSON_AddStringToObject(meta, "profiler", "hotpath " HP_VERSION);
 	if (model->root != HP_NONE)
 		hp_json_text(meta, "command", model->processes[model->root].command);
+	hp_json_text(meta, "source_root", report->settings->source_root);
 	facts_add(facts, meta);
 }
 

@@ -150,12 +150,15 @@ static bool is_to_wait(const struct hp_server *server, int kind, uint16_t wanted
 static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 {
 	const char *address = address_of(server->settings, kind);
+	const char *token = token_of(server->settings, kind);
 	bool is_named = is_given(server->settings, kind);
 	uint16_t port = wanted;
 	int fd;
 
 	server->is_settled[kind] = true;
-	if (!is_loopback(address) && !token_of(server->settings, kind)) {
+	if (token && !hp_setting_is_token(token))
+		return;	/* the program has printed it */
+	if (!is_loopback(address) && !token) {
 		hp_tell("[hotpath] %s: %s is not of this machine alone, and no token is set: "
 			"not served\n",
 			kinds[kind].name, address);

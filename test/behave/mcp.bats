@@ -138,14 +138,15 @@ over_http()
 
 @test "hotpath init: each command runs, and says something" {
 	local names scenario json command
-	names=$("$HP_BUILD/hotpath" init --help | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p')
-	[ "$(echo $names)" = "basic functions memory locks channels cpu live mcp" ]
+	names=$("$HP_BUILD/hotpath" init --help | sed -n 's/^  \([a-z-]*\)  *[A-Z].*/\1/p')
+	[ "$(echo $names)" = "basic functions memory locks channels data-flow runtime tokio values cpu live mcp" ]
 	mkdir -p "$T/init"
 	cd "$T/init"
 	cp "$T/shop" app
 	for scenario in $names; do
 		json=$("$HP_BUILD/hotpath" init --json "$scenario")
 		[ "$(jq -r .scenario <<<"$json")" = "$scenario" ]
+		[ "$(jq -r .cargo <<<"$json")" = "$(jq -r .build <<<"$json")" ]
 		command=$(jq -r .command <<<"$json")
 		run env PATH="$HP_BUILD:$PATH" bash -c "$command"
 		[ "$status" -eq 0 ]

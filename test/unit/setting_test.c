@@ -81,6 +81,77 @@ TEST(setting, variables_that_there_are_not)
 	CHECK_EQ(lines, 0);
 }
 
+TEST(setting, variables_of_the_crate_that_mean_nothing_here)
+{
+	read_one("HOTPATH_UPLOAD_STRICT=1");
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "HOTPATH_UPLOAD_STRICT: ignored; nothing is uploaded"));
+	read_one("HOTPATH_MUTEXES_TIME_SAMPLING_RATE=0.1");
+	CHECK(strstr(told, "ignored; hotpath chooses the rate"));
+	read_one("HOTPATH_JSON=1");
+	CHECK(strstr(told, "ignored; use HOTPATH_OUTPUT_FORMAT=json"));
+	read_one("HOTPATH_JSONS=1");
+	CHECK(strstr(told, "HOTPATH_JSONS: unknown variable"));
+}
+
+TEST(setting, limits_of_single_sections)
+{
+	CHECK_EQ(read_one("HOTPATH_STREAMS_LIMIT=3").streams_limit, 3);
+	CHECK_EQ(read_one("HOTPATH_FUTURES_LIMIT=3").futures_limit, 3);
+	CHECK_EQ(read_one("HOTPATH_MUTEXES_LIMIT=3").mutexes_limit, 3);
+	CHECK_EQ(read_one("HOTPATH_RW_LOCKS_LIMIT=3").rw_locks_limit, 3);
+	CHECK_EQ(lines, 0);
+	CHECK(read_one("HOTPATH_RW_LOCKS_LIMIT=many").rw_locks_limit == HP_LIMIT_UNSET);
+	CHECK_EQ(lines, 1);
+}
+
+TEST(setting, addresses)
+{
+	CHECK_STR(read_one("HOTPATH_METRICS_BIND=localhost").metrics_bind, "127.0.0.1");
+	CHECK_STR(read_one("HOTPATH_METRICS_BIND=::1").metrics_bind, "::1");
+	CHECK_STR(read_one("HOTPATH_PROMETHEUS_HOST=0.0.0.0").prometheus_bind, "0.0.0.0");
+	CHECK_EQ(lines, 0);
+	CHECK_STR(read_one("HOTPATH_METRICS_BIND=here").metrics_bind, "127.0.0.1");
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "HOTPATH_METRICS_BIND: 'here' is not allowed"));
+}
+
+TEST(setting, a_bad_token_is_kept_and_not_printed)
+{
+	CHECK_STR(read_one("HOTPATH_METRICS_AUTH_TOKEN=secret").metrics_token, "secret");
+	CHECK_EQ(lines, 0);
+	CHECK_STR(read_one("HOTPATH_METRICS_AUTH_TOKEN=my secret").metrics_token, "my secret");
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "its port stays closed") && !strstr(told, "secret"));
+}
+
+TEST(setting, buckets)
+{
+	static const char *const bad[] = { "0.1,0.01", "0.1,x", "0,1", "0.1 0.2", "-1" };
+	char text[64];
+
+	CHECK_STR(read_one("HOTPATH_PROMETHEUS_FAST_BUCKETS=.001,0.5,10").fast_buckets,
+		  ".001,0.5,10");
+	CHECK_EQ(lines, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), "HOTPATH_PROMETHEUS_FAST_BUCKETS=%s", bad[i]);
+		CHECK_STR(read_one(text).fast_buckets, NULL);
+		CHECK_EQ(lines, 1);
+	}
+}
+
+TEST(setting, libraries)
+{
+	struct hp_settings s = read_one("HOTPATH_WITHOUT=glib,uv");
+
+	CHECK_EQ(lines, 0);
+	CHECK(hp_settings_without(&s, "glib") && hp_settings_without(&s, "uv"));
+	s = read_one("HOTPATH_WITHOUT=gilb,glib");
+	CHECK_EQ(lines, 1);
+	CHECK(strstr(told, "'gilb' is not allowed") && strstr(told, "using the rest"));
+	CHECK(hp_settings_without(&s, "glib"));
+}
+
 TEST(setting, what_is_kept)
 {
 	CHECK_EQ(read_one("HOTPATH_KEEP=0").keep, 0);

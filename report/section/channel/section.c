@@ -231,12 +231,29 @@ static bool is_closed(const struct hp_channel_row *row)
 
 static void cell_state(const struct hp_cell *cell, struct hp_value *value)
 {
-	value->text = is_closed(row_at(cell->row)) ? "closed" : "active";
+	const struct hp_channel_row *row = cell->row;
+	bool is_told = row->kind == HP_CHANNEL_THREAD && row->received_count >= row->instances;
+
+	value->text = is_told ? "notified" : is_closed(row) ? "closed" : "active";
 }
 
 static void cell_type_size(const struct hp_cell *cell, struct hp_value *value)
 {
-	value->number = row_at(cell->row)->kind == HP_CHANNEL_EVENT ? 8 : 0;
+	const struct hp_channel_row *row = cell->row;
+
+	switch (row->kind) {
+	case HP_CHANNEL_EVENT:
+		value->number = sizeof(uint64_t);
+		break;
+	case HP_CHANNEL_THREAD:
+	case HP_CHANNEL_QUEUE:
+		value->number = sizeof(void *);
+		break;
+	default:	/* the mean, since C has no type to ask */
+		value->number = rint(row->sent_count ? (double)row->sent_bytes /
+							       (double)row->sent_count
+						     : 0);
+	}
 }
 
 static bool is_sender_unseen(const struct hp_channel_row *row)

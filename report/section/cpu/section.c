@@ -438,8 +438,9 @@ static void add_middle(struct hp_report *report, cJSON *list)
 		hp_json_whole(list, "unsampled_ns", hp_cpu_missed_ns(report));
 	hp_json_whole(list, "complete_count", record->complete);
 	hp_json_whole(list, "folded_count", record->folded);
-	if (hp_cpu_profile(report))
-		cJSON_AddStringToObject(list, "profile_path", hp_cpu_profile(report));
+	/* Clients of the crate need the key. */
+	cJSON_AddStringToObject(list, "profile_path",
+				hp_cpu_profile(report) ? hp_cpu_profile(report) : "");
 }
 
 /* A few samples tell nothing, and looking them up takes long; if somebody asked, it is done. */

@@ -13,6 +13,7 @@
 #include "report/section/core/list.h"
 #include "report/section/timing/function.h"
 #include "report/base/format.h"
+#include "report/base/json.h"
 #include "report/base/memory.h"
 #include "segment/layout/header.h"
 
@@ -111,6 +112,14 @@ static void get_name(const struct hp_cell *cell, struct hp_value *value)
 	if (row_of(cell->row)->charge)
 		value->is_label =
 			hp_report_is_label(cell->report, function_of(cell->report, cell->row));
+}
+
+/* What clients of the crate read as calls: of functions without hooks, the blocks that are averaged. */
+static void get_calls_or_blocks(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->number = row_of(cell->row)->charge
+				? (double)function_of(cell->report, cell->row)->calls
+				: (double)hp_alloc_sum_of(cell->report, cell->row)->count;
 }
 
 static void get_calls(const struct hp_cell *cell, struct hp_value *value)
@@ -283,8 +292,9 @@ static void raw_total(const struct hp_cell *cell, struct hp_value *value)
 static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = get_name },
-	{ "Calls", "calls", "calls", HP_UNIT_COUNT, .get = get_calls, .need = HP_NEED_KNOWN },
-	{ NULL, "sampled_calls", NULL, HP_UNIT_COUNT, .get = get_calls, .need = HP_NEED_KNOWN },
+	{ "Calls", NULL, "calls", HP_UNIT_COUNT, .get = get_calls, .need = HP_NEED_KNOWN },
+	{ NULL, "calls", NULL, HP_UNIT_COUNT, .get = get_calls_or_blocks },
+	{ NULL, "sampled_calls", NULL, HP_UNIT_COUNT, .get = get_calls_or_blocks },
 	{ .raw = "allocating_calls",
 	  .unit = HP_UNIT_NUMBER,
 	  .get = get_allocating,
@@ -382,6 +392,14 @@ static void add_calls(struct hp_report *report, const void *row, cJSON *entry)
 		call_add(report, &last[i], array);
 }
 
+static void add_location(struct hp_report *report, const void *row, cJSON *entry)
+{
+	struct hp_source source;
+
+	if (row_of(row)->charge && hp_report_source(report, function_of(report, row), &source))
+		hp_json_location(entry, source.file, source.line, source.column);
+}
+
 /* --- the sections --- */
 
 /* Most calls of a function that allocates now and then do not. */
@@ -430,8 +448,10 @@ const struct hp_section hp_alloc_functions_section = {
 	.is_on_top = true,
 	.extra = { .head = hp_alloc_add_totals,
 		   .middle = hp_functions_add_middle,
+		   .data = add_location,
 		   .raw = add_calls,
 		   .list_keys = HP_ALLOC_KEYS " caller_name:s percentiles:[n]",
+		   .data_keys = "location:@location",
 		   .raw_keys = "last_calls:[@spent]" },
 	.tool = { .help = "Functions by what they allocate.",
 		  .meaning = "What each function's calls allocated, freed or not.",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "report/read/logged.h"
 #include "report/section/core/views.h"
 #include "segment/layout/process.h"
 #include "segment/seq.h"
@@ -66,7 +67,7 @@ static void logs_read(struct hp_reader *reader, struct hp_value_row *row,
 	}
 	if (row->log_count)
 		qsort(row->logs, row->log_count, sizeof(*row->logs), compare_seen);
-	while (row->log_count > HP_VALUE_LOGGED)
+	while (row->log_count > hp_logged_most(reader, HP_VALUE_LOGGED))
 		free(row->logs[--row->log_count].source);
 }
 

@@ -157,6 +157,10 @@ static const struct hp_column rwlock_columns[] = {
 	{ NULL, "type_name", "type_name", HP_UNIT_TEXT, .get = hp_lock_get_type },
 	{ "Reads", "read_count", "read_count", HP_UNIT_COUNT,
 	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].count) },
+	/* Every acquisition is counted, so the sampled count is the total. */
+	{ .key = "read_sampled_count",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].count) },
 	{ NULL, "read_wait_avg", "read_wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]) },
 	{ "Wait P", NULL, "read_wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
@@ -171,6 +175,9 @@ static const struct hp_column rwlock_columns[] = {
 	{ "Held P", NULL, "read_acquire_p", HP_UNIT_TIME, .get = hp_lock_get_hold_percentile,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]), .is_percentiles = true },
 	{ "Writes", "write_count", "write_count", HP_UNIT_COUNT,
+	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].count) },
+	{ .key = "write_sampled_count",
+	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].count) },
 	{ NULL, "write_wait_avg", "write_wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]) },
@@ -503,6 +510,7 @@ const struct hp_section hp_rw_locks_section = {
 	.columns = rwlock_columns,
 	.needs = HP_RECORDED_LOCKS,
 	.fill = rw_locks_fill,
+	.limit = HP_MEMBER(hp_settings, rw_locks_limit),
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,
 	.has_data = rw_locks_have_data,
@@ -514,8 +522,7 @@ const struct hp_section hp_rw_locks_section = {
 		   .list_keys = HP_LOCK_KEYS,
 		   .data_keys =
 			   "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
-			   "write_wait_percentiles:o read_acquire_percentiles:o write_acquire_percentiles:o "
-			   "read_sampled_count:i write_sampled_count:i" },
+			   "write_wait_percentiles:o read_acquire_percentiles:o write_acquire_percentiles:o" },
 	.tool = { .help = "Reader-writer locks, the same.",
 		  .meaning = "As mutexes, for reader-writer locks.",
 		  .next = "who_waits_for_whom." },

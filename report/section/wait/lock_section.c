@@ -281,6 +281,7 @@ const struct hp_section hp_mutexes_section = {
 	.columns = columns,
 	.needs = HP_RECORDED_LOCKS,
 	.fill = fill,
+	.limit = HP_MEMBER(hp_settings, mutexes_limit),
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,
 	.has_data = has_data,

@@ -58,6 +58,21 @@ static int compare_messages(const void *left, const void *right)
 	return a->number > b->number ? -1 : a->number < b->number;
 }
 
+/*
+ * A number is one more than what its sender had counted, so senders that
+ * overlapped, and the channels of one place, have the same ones: those that came
+ * later move up.  None is above the number of messages.
+ */
+static void messages_number(struct hp_channel_message *list, size_t count, uint64_t sent)
+{
+	for (size_t i = count; i-- > 1;)
+		if (list[i - 1].record.number <= list[i].record.number)
+			list[i - 1].record.number = list[i].record.number + 1;
+	for (size_t i = 0; i < count && sent > i; i++)
+		if (list[i].record.number > sent - i)
+			list[i].record.number = sent - i;
+}
+
 static void messages_add(struct build *b, struct hp_channel_message **list, size_t *shown,
 			 const struct hp_message *ring, const struct hp_lane *lane)
 {
@@ -74,7 +89,7 @@ static void messages_add(struct build *b, struct hp_channel_message **list, size
 	}
 	if (*shown)
 		qsort(*list, *shown, sizeof(**list), compare_messages);
-	while (*shown > HP_CHANNEL_LAST)
+	while (*shown > hp_logged_most(&b->model->reader, HP_CHANNEL_LAST))
 		free((*list)[--*shown].text);
 }
 
@@ -226,6 +241,12 @@ void hp_channels_init(struct hp_channels *channels, struct hp_model *model)
 			continue;
 		channels->lost += set.lost_channels;
 		read_channels(&b, set.channels);
+	}
+	for (size_t i = 0; i < channels->count; i++) {
+		struct hp_channel_row *row = &channels->rows[i];
+
+		messages_number(row->sent, row->sent_shown, row->sent_count);
+		messages_number(row->received, row->received_shown, row->sent_count);
 	}
 	channels->end_ticks = hp_reader_end_ticks(reader);
 }
