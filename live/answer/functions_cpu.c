@@ -5,6 +5,7 @@
 #include "live/answer/functions_cpu.h"
 
 #include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -58,7 +59,8 @@ static cJSON *list_new(struct hp_snapshot *snapshot)
 {
 	cJSON *list = hp_list_json(snapshot, &hp_cpu_section);
 
-	cJSON_AddStringToObject(list, "profile_path", "/debug/pprof/profile");
+	cJSON_ReplaceItemInObjectCaseSensitive(list, "profile_path",
+					       cJSON_CreateString("/debug/pprof/profile"));
 	return list;
 }
 
@@ -90,6 +92,8 @@ struct hp_answer *hp_cpu_snapshot_show(struct hp_snapshot *snapshot,
 				       const struct hp_request *request)
 {
 	const struct hp_cpu_snapshot *capture = &snapshot->cpu_snapshot;
+	const struct hp_header *header = &snapshot->report.model.reader.header;
+	char session[40];
 	cJSON *envelope;
 
 	(void)request;
@@ -101,6 +105,9 @@ struct hp_answer *hp_cpu_snapshot_show(struct hp_snapshot *snapshot,
 		hp_json_whole(envelope, "captured_at_ms", capture->captured_at_ms);
 		hp_json_whole(envelope, "capture_duration_ms", capture->duration_ms);
 	}
+	snprintf(session, sizeof(session), "%u-%lld", header->root_pid,
+		 (long long)header->created_unix_ns);
+	cJSON_AddStringToObject(envelope, "current_session_id", session);
 	if (capture->error)
 		cJSON_AddStringToObject(envelope, "error", capture->error);
 	if (capture->report)

@@ -123,6 +123,9 @@ struct hp_answer *hp_logs_timing(struct hp_snapshot *snapshot, const struct hp_r
 		free(last[i].result);
 	}
 	slowest_add(snapshot, f, list);
+	if (!count)
+		cJSON_AddStringToObject(list, "message",
+					f->calls ? "no call of it has ended" : "it was not called");
 	hp_shape_fit_logs(list, snapshot->settings.api);
 	return hp_answer_json(200, list);
 }

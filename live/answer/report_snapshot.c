@@ -89,6 +89,7 @@ void hp_snapshot_release(struct hp_snapshot *snapshot)
 {
 	hp_snapshot_drop(snapshot);
 	hp_cpu_snapshot_release(&snapshot->cpu_snapshot);
+	hp_answer_drop(snapshot->runtime);
 	hp_ids_release(&snapshot->ids);
 	hp_resolver_free(snapshot->target.input.record.resolver);
 	snapshot->target.input.record.resolver = NULL;

@@ -32,6 +32,8 @@ struct hp_snapshot {
 	uint64_t missing;	/* names missing in the refresh itself */
 	uint64_t missing_before;	/* hp_snapshot_missing before the refresh */
 	struct hp_cpu_snapshot cpu_snapshot;	/* of the CPU's samples */
+	struct hp_answer *runtime; /* on event loops, kept for HOTPATH_TOKIO_RUNTIME_INTERVAL_MS */
+	uint64_t runtime_ns; /* when that was made, CLOCK_MONOTONIC_RAW */
 };
 
 /*

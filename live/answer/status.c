@@ -7,6 +7,7 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "live/answer/lists.h"
 #include "live/answer/report_snapshot.h"
@@ -15,10 +16,12 @@
 #include "report/section/memory/section.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
+#include "report/base/memory.h"
 #include "report/store/live.h"
 #include "report/section/wait/lock_section.h"
 #include "report/view/view.h"
 #include "report/section/sections.h"
+#include "segment/clock.h"
 
 static const char *comm_of(const struct hp_model *model)
 {
@@ -127,10 +130,31 @@ struct hp_answer *hp_routes_render(struct hp_snapshot *snapshot, const struct hp
 	return hp_answer_json(200, said);
 }
 
+/* What is handed out gets a time of its own. */
+static struct hp_answer *answer_copy(const struct hp_answer *answer)
+{
+	char *body = hp_xmalloc(answer->size ? answer->size : 1);
+
+	memcpy(body, answer->body, answer->size);
+	return hp_answer_new(answer->status, answer->type, body, answer->size);
+}
+
 struct hp_answer *hp_runtime_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	if (hp_loops_of(&snapshot->report)->count)
-		return hp_list_render(snapshot, request);
+	uint64_t interval = snapshot->settings.runtime_interval_ms * UINT64_C(1000000);
+	uint64_t now = hp_clock_raw_ns();
+
+	if (hp_loops_of(&snapshot->report)->count &&
+	    hp_request_number(request, "limit", 0, UINT32_MAX))
+		return hp_list_render(snapshot, request); /* not the one that is kept */
+	if (hp_loops_of(&snapshot->report)->count) {
+		if (!snapshot->runtime || now - snapshot->runtime_ns >= interval) {
+			hp_answer_drop(snapshot->runtime);
+			snapshot->runtime = hp_list_render(snapshot, request);
+			snapshot->runtime_ns = now;
+		}
+		return answer_copy(snapshot->runtime);
+	}
 	return hp_answer_error(404, hp_section_none(&hp_loops_section, &snapshot->report),
 			       "No event loop is recorded in this program");
 }

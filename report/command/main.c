@@ -98,7 +98,7 @@ static void settings_list(void)
 	for (size_t i = 0; i < hp_setting_count; i++) {
 		const struct hp_setting *setting = &hp_setting_table[i];
 
-		printf("  %-32s%s%s%s%s\n", setting->name, setting->help,
+		printf("  %-31s %s%s%s%s\n", setting->name, setting->help,
 		       setting->usual ? " (" : "", setting->usual ? setting->usual : "",
 		       setting->usual ? ")" : "");
 		printf("  %-32s  %s\n", "", setting->allowed);

@@ -21,8 +21,8 @@
 #include "segment/layout/process.h"
 #include "segment/segment.h"
 
-#define PROCESSES_MAX 65536	/* the root was added first, so it may be at the end of a long list */
-#define FUSE_MAGIC 0x65735546	/* a file system served by a user process */
+#define PROCESSES_MAX 65536 /* the root was added first, so it may be at the end of a long list */
+#define FUSE_MAGIC 0x65735546 /* a file system served by a user process */
 
 struct sessions {
 	struct hp_live *at;
@@ -134,19 +134,53 @@ static bool is_meant(const struct hp_live *live, const char *id)
 	return strcmp(pid, id) == 0 || (*id && strncmp(live->token, id, strlen(id)) == 0);
 }
 
-static int open_of(bool is_all, const char *id)
+/* True if process `id` started the session's program, as `hotpath run` and shells do. */
+static bool is_child(const struct hp_live *live, const char *id)
 {
-	size_t count, meant = 0;
-	struct hp_live *live = list(is_all, &count);
-	const struct hp_live *found = NULL;
-	int fd;
+	char path[32], line[512];
+	unsigned parent = 0;
+	const char *end;
+	FILE *stat;
 
+	snprintf(path, sizeof(path), "/proc/%u/stat", live->pid);
+	stat = fopen(path, "re");
+	if (!stat)
+		return false;
+	/* The name before the state may have blanks and brackets. */
+	end = fgets(line, sizeof(line), stat) ? strrchr(line, ')') : NULL;
+	fclose(stat);
+	if (!end || sscanf(end + 1, " %*c %u", &parent) != 1)
+		return false;
+	snprintf(path, sizeof(path), "%u", parent);
+	return strcmp(path, id) == 0;
+}
+
+/* The only one that `fits`; *fits_count is how many do. */
+static const struct hp_live *find(const struct hp_live *live, size_t count, const char *id,
+				  bool (*fits)(const struct hp_live *live, const char *id),
+				  size_t *fits_count)
+{
+	const struct hp_live *found = NULL;
+
+	*fits_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (!is_meant(&live[i], id))
+		if (!fits(&live[i], id))
 			continue;
 		found = &live[i];
-		meant++;
+		++*fits_count;
 	}
+	return found;
+}
+
+static int open_of(bool is_all, const char *id)
+{
+	size_t count, meant;
+	struct hp_live *live = list(is_all, &count);
+	const struct hp_live *found = find(live, count, id, is_meant, &meant);
+	int fd;
+
+	if (!meant)
+		found = find(live, count, id, is_child, &meant);
 	fd = meant == 1 ? hp_session_look(found->token) : meant ? -EEXIST : -ENOENT;
 	free(live);
 	return fd;

@@ -30,7 +30,7 @@ size_t hp_live_others(void);
 
 /*
  * The segment of the session with this `id`: a token or its start, or the
- * root's pid.  Returns a descriptor, or -ENOENT (none), -EEXIST (several),
+ * pid of its root or of the root's parent, as that of `hotpath run`.  Returns a descriptor, or -ENOENT (none), -EEXIST (several),
  * -errno.
  */
 int hp_live_open(const char *id);

@@ -220,7 +220,8 @@ query()
 	[[ $output == *HOTPATH_METRICS_AUTH_TOKEN* ]]
 	[ "${#lines[@]}" = 1 ]
 	run "$HP_BUILD/hotpath" serve "$pid" --port 0 --bind nowhere
-	[ "$status" = 1 ]
+	[ "$status" -ne 0 ]
+	[[ $output == *nowhere* ]]
 	HOTPATH_METRICS_AUTH_TOKEN="a b" run "$HP_BUILD/hotpath" serve "$pid" --port 0
 	[ "$status" = 1 ]
 	[[ $output == *blanks* ]]
@@ -367,6 +368,12 @@ fits()
 		python3 "$ROOT/test/behave/shape.py" check "$shapes" functions_alloc_ID_logs || failed=1
 	get /nope | python3 "$ROOT/test/behave/shape.py" check "$shapes" error_404 || failed=1
 	return $failed
+}
+
+@test "http: the server listens at localhost by its name" {
+	url=$(serve "$pid" HOTPATH_METRICS_BIND=localhost)
+	[[ $url == http://127.0.0.1:* ]]
+	get /profiler_status | query 'a["pid"]' | grep -x "$pid"
 }
 
 @test "http: answers have the shape of the crate's, 0.30" {

@@ -117,6 +117,18 @@ print(sum(row["calls"] for row in rows if row["name"] == sys.argv[1]))' "$1"
 	"$hotpath" report --session "$ticker" --folded | grep "ticker::main;tick "
 }
 
+@test "live: the pid of the process that started the program will do" {
+	sh -c 'LD_PRELOAD=$1 "$2" 0; :' sh "$HP_LIB" "$T/ticker" >"$BATS_TEST_TMPDIR/out" 2>/dev/null 3>&- &
+	parent=$!
+	eventually grep up "$BATS_TEST_TMPDIR/out"
+	ticker=$(pgrep -P "$parent")
+	run "$hotpath" report --session "$parent" -f json
+	kill "$ticker"
+	ticker=
+	[ "$status" = 0 ]
+	[[ $output == *'"name":"tick"'* ]]
+}
+
 @test "live: who looks is no part of the session" {
 	start_ticker
 	for _ in 1 2 3; do

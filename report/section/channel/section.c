@@ -250,9 +250,8 @@ static void cell_type_size(const struct hp_cell *cell, struct hp_value *value)
 		value->number = sizeof(void *);
 		break;
 	default:	/* the mean, since C has no type to ask */
-		value->number = rint(row->sent_count ? (double)row->sent_bytes /
-							       (double)row->sent_count
-						     : 0);
+		value->number = rint(
+			row->sent_count ? (double)row->sent_bytes / (double)row->sent_count : 0);
 	}
 }
 

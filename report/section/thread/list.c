@@ -201,7 +201,7 @@ static const struct hp_column columns[] = {
 	{ .raw = "pid", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, pid) },
 	{ "State", "status", NULL, HP_UNIT_TEXT, .get = thread_status },
 	{ NULL, "status_code", "status_code", HP_UNIT_TEXT, .get = thread_status_code },
-	{ NULL, "cpu_percent", NULL, HP_UNIT_LOAD,
+	{ NULL, "cpu_percent", "cpu_percent", HP_UNIT_LOAD,
 	  .member = HP_KNOWN(hp_model_thread, percent_last) },
 	{ "Max%", "cpu_percent_max", "cpu_percent_max", HP_UNIT_LOAD,
 	  .member = HP_KNOWN(hp_model_thread, percent_max) },
@@ -247,6 +247,8 @@ static void add_head(struct hp_report *report, cJSON *list)
 /* --- the section --- */
 
 static const struct hp_metric metrics[] = {
+	{ "cpu_percent", false, "hotpath_thread_cpu_percent",
+	  "CPU of each thread in the last interval, in percent of one core." },
 	{ "cpu_percent_max", false, "hotpath_thread_cpu_percent_max",
 	  "Largest CPU usage of each thread since the start." },
 	{ "cpu_percent_avg", false, "hotpath_thread_cpu_percent_avg",
