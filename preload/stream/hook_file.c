@@ -7,6 +7,10 @@
  * and wide characters; of getc_unlocked as a macro only that it fills the
  * buffer. Bytes of regular files are right nevertheless.
  */
+/* We define what <bits/stdio.h> would define inline; clang takes no attributes after that. */
+#include <features.h>
+#undef __USE_EXTERN_INLINES
+
 #include "preload/stream/file.h"
 
 #include <errno.h>
