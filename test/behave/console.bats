@@ -513,7 +513,7 @@ comes_back_as_it_was()
 	press o
 	shows '25,616 .*1.58 ms'
 	press o 3 3 3 3
-	shows '^journal .*210.6 MB'
+	shows '^journal .*220.9 MB'
 	press 6
 	shows 'workers 2  tasks 4'
 	press 7
@@ -599,7 +599,7 @@ comes_back_as_it_was()
 	one_line 1 "*nonsense: not a run's file*" "$hotpath" console nonsense
 	one_line 1 '*has to begin with http://*' "$hotpath" console --metrics-host localhost
 	one_line 1 '*the port goes to --metrics-port*' "$hotpath" console --metrics-host http://localhost:80
-	one_line 1 '*token*printable ASCII*' "$hotpath" console -p 1 -t 'a b'
+	one_line 2 '*token*printable ASCII*' "$hotpath" console -p 1 -t 'a b'
 	one_line 2 '*REFRESH_INTERVAL_MS*100 to 60000*' "$hotpath" console --refresh-interval 5
 	one_line 2 '*not both*' "$hotpath" console -p 1 "$pid"
 	for term in nonsense dumb; do

@@ -83,6 +83,7 @@ query()
 		echo "$path $(cat "$T/status")"
 		case $path in
 		*/logs | /tokio_runtime) ;;
+		/stacks) status_is 403 ;;	# wants a token
 		/functions_cpu) ;;	# 404 where nothing may be sampled
 		*) status_is 200 ;;
 		esac
