@@ -36,10 +36,14 @@ static uint64_t key_of(const void *request)
 
 static void begin(const void *request, uintptr_t caller)
 {
-	int saved = errno;
-	struct hp_future *future =
-		hp_future_is_wanted() && request ? hp_future_of_code(HP_FUTURE_AIO, caller) : NULL;
+	struct hp_future *future;
+	int saved;
 
+	/* Before the loader has relocated us, errno is out of reach. */
+	if (hp_is_early() || !hp_future_is_wanted() || !request)
+		return;
+	saved = errno;
+	future = hp_future_of_code(HP_FUTURE_AIO, caller);
 	if (future)
 		hp_future_begin_at(future, key_of(request));
 	errno = saved;
@@ -47,10 +51,12 @@ static void begin(const void *request, uintptr_t caller)
 
 static int begun(const void *request, int result)
 {
-	int saved = errno;
+	int saved;
 
-	if (result && hp_future_is_wanted())
-		hp_future_undo_at(key_of(request));
+	if (!result || hp_is_early() || !hp_future_is_wanted())
+		return result;
+	saved = errno;
+	hp_future_undo_at(key_of(request));
 	errno = saved;
 	return result;
 }
@@ -58,10 +64,11 @@ static int begun(const void *request, int result)
 /* The program has heard what became of the request. */
 static int heard(const void *request, int error)
 {
-	int saved = errno;
+	int saved;
 
-	if (!hp_future_is_wanted())
+	if (hp_is_early() || !hp_future_is_wanted())
 		return error;
+	saved = errno;
 	if (error == EINPROGRESS)
 		hp_future_ask_at(key_of(request));
 	else

@@ -301,10 +301,14 @@ void hp_file_opened(FILE *file, const char *name, const char *mode, uintptr_t ca
 	const struct hp_stream_wish wish = {
 		.kind = HP_STREAM_FILE, .origin = HP_STREAM_OPENED, .caller = caller, .name = name
 	};
-	int saved = errno;
 	uint32_t flags = 0;
+	int saved;
 
-	if (!file || !hp_stream_is_wanted || !hp_stream_is_on()) {
+	/* Before the loader has relocated us, errno is out of reach. */
+	if (!file || !hp_stream_is_wanted || hp_is_early())
+		return;
+	saved = errno;
+	if (!hp_stream_is_on()) {
 		errno = saved;
 		return;
 	}

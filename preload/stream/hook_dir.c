@@ -26,9 +26,13 @@ static struct hp_stream_open *opens(uint64_t key, const char *path, enum hp_stre
 		.kind = HP_STREAM_DIR, .origin = origin, .caller = caller, .name = path
 	};
 	struct hp_stream_open *open = NULL;
-	int saved = errno;
+	int saved;
 
-	if (hp_stream_is_wanted && !hp_is_early() && hp_stream_is_on())
+	/* Before the loader has relocated us, errno is out of reach. */
+	if (!hp_stream_is_wanted || hp_is_early())
+		return NULL;
+	saved = errno;
+	if (hp_stream_is_on())
 		open = hp_stream_opens(key, &wish);
 	errno = saved;
 	return open;
@@ -87,7 +91,7 @@ static void entry_read(DIR *dir, bool is_entry, int error, uintptr_t caller)
 		int saved, error; \
 		type *entry; \
 \
-		if (HP_UNLIKELY(!hp_stream_is_wanted)) \
+		if (HP_UNLIKELY(!hp_stream_is_wanted || hp_is_early())) \
 			return hp_real()->name(dir); \
 		saved = errno; \
 		errno = 0; \

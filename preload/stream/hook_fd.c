@@ -19,9 +19,12 @@ static int opened(int fd, enum hp_stream_kind kind, uintptr_t caller)
 	const struct hp_stream_wish wish = { .kind = kind,
 					     .origin = HP_STREAM_OPENED,
 					     .caller = caller };
-	int saved = errno;
+	int saved;
 
-	if (fd >= 0 && hp_stream_is_wanted && !hp_is_early() && hp_stream_is_on() &&
+	if (fd < 0 || !hp_stream_is_wanted || hp_is_early())
+		return fd;
+	saved = errno;
+	if (hp_stream_is_on() &&
 	    hp_stream_opens(hp_stream_fd_key(fd), &wish))
 		hp_channel_tell(fd);
 	errno = saved;

@@ -66,10 +66,11 @@ HP_EXPORT FILE *fdopen(int fd, const char *mode)
 
 static void closes(FILE *file)
 {
-	int saved = errno;
+	int saved;
 
-	if (!file)
+	if (!file || hp_is_early())
 		return;
+	saved = errno;
 	hp_file_closes(file);
 	if (hp_channel_fds_most)
 		hp_channel_forget(fileno(file));
