@@ -24,8 +24,7 @@ static int opened(int fd, enum hp_stream_kind kind, uintptr_t caller)
 	if (fd < 0 || !hp_stream_is_wanted || hp_is_early())
 		return fd;
 	saved = errno;
-	if (hp_stream_is_on() &&
-	    hp_stream_opens(hp_stream_fd_key(fd), &wish))
+	if (hp_stream_is_on() && hp_stream_opens(hp_stream_fd_key(fd), &wish))
 		hp_channel_tell(fd);
 	errno = saved;
 	return fd;
