@@ -83,7 +83,7 @@ fails_with()
 	fails_with 126 "Permission denied" "$BATS_TEST_TMPDIR"
 	fails_with 125 "no command"
 	fails_with 125 "--nonsense" --nonsense true
-	fails_with 125 "HOTPATH_OUTPUT_FORMAT" --format xml true
+	fails_with 125 "--format: 'xml' is not allowed" --format xml true
 }
 
 @test "run: options end at the command" {
