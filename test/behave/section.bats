@@ -60,9 +60,11 @@ const struct hp_section hp_objects_section = {
 EOF
 	sed -i 's/^\(\tNOW(debug, .*)\)$/\1 \\\n\tNOW(objects, "loaded-files")/' "$tree/segment/section_key.h"
 	touch "$T/before"
-	# What MAKEFLAGS says is of the make that runs the tests.
-	env -u MAKEFLAGS -u MFLAGS make -s -j2 -C "$tree" B=build build/hotpath build/hotpath-live build/hotpath-console \
-		>"$T/make.out" 2>&1 || { tail -30 "$T/make.out"; return 1; }
+	# What MAKEFLAGS says is of the make that runs the tests.  Other flags would build all objects again.
+	built_with=$(<"$HP_BUILD/flags")
+	env -u MAKEFLAGS -u MFLAGS make -s -j2 -C "$tree" B=build CC="${built_with%% *}" \
+		STRICT="$(sed 's/.* STRICT=\([^ ]*\) .*/\1/' <<<"$built_with")" build/hotpath build/hotpath-live \
+		build/hotpath-console >"$T/make.out" 2>&1 || { tail -30 "$T/make.out"; return 1; }
 	for part in libhotpath.so hotpath-sampler hotpath-samply hotpath-run; do
 		ln -s "$HP_BUILD/$part" "$tree/build/$part"
 	done

@@ -169,6 +169,8 @@ dropped()
 	local status=0
 	[ -x "$T/drop" ] || gcc -g -O1 -finstrument-functions -o "$T/drop" "$ROOT/test/behave/programs/drop.c" -lpthread
 	chmod 755 "$T" "$T/drop"
+	# Its files are read with the rights of the process that has them mapped, which may have dropped by then.
+	chmod a+x "$BATS_RUN_TMPDIR"
 	# shellcheck disable=SC2086
 	HOTPATH_KEEP=0 HOTPATH_REPORT=timing,leaks,alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json \
 		$run "$T/drop" "$@" >"$T/out" 2>"$T/err" || status=$?
