@@ -10,7 +10,7 @@ setup_file()
 	tree=$T/tree
 	mkdir -p "$tree/build"
 	(cd "$ROOT" && tar -cf - --exclude=./build --exclude=./.git --exclude=./test/golden .) | tar -xf - -C "$tree"
-	cp -a "$HP_BUILD/obj" "$HP_BUILD/gen" "$tree/build/"
+	cp -a "$HP_BUILD/obj" "$HP_BUILD/gen" "$HP_BUILD/flags" "$tree/build/"
 	cat >"$tree/report/section/timing/objects.c" <<'EOF'
 /* SPDX-License-Identifier: MIT */
 /*
