@@ -87,7 +87,8 @@ class Part:
         for part in re.split(r"^0x", text, flags=re.M)[1:]:
             address, *lines = part.split("\n")
             # The innermost line of ours: _FORTIFY_SOURCE puts functions of the C library's headers around calls.
-            lines = [line.replace(root, "").split(" ")[0] for line in lines if line]
+            # Functions of headers stand as root/./folder/file.
+            lines = [line.replace(root, "").removeprefix("./").split(" ")[0] for line in lines if line]
             places[int(address, 16)] = next((line for line in lines if not line.startswith("/")), lines[0])
         return places
 

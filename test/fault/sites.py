@@ -48,6 +48,7 @@ ERRORS_OF = {"once": ERRORS, "always": dict(ERRORS, **FORBIDDEN), "killed": {}}
 EXEMPT = {("segment/segment.c", "fstat"), ("segment/segment.c", "pread"),
           # Without libdw, or the program's file, rows have addresses instead of names, and a note says so.
           ("report/elf/symbol_file.c", "dlopen"), ("report/base/behalf.c", "openat"), ("report/base/behalf.c", "fstat"),
+          ("util/open_as.h", "openat"),
           ("report/elf/elf_file.c", "fstat"), ("report/elf/elf_file.c", "mmap"), ("report/elf/debug_open.c", "openat"),
           # Before the program begins `hotpath run` says why it does not, as a shell would, or that it lost its child.
           ("report/doctor/program.c", "stat"), ("report/doctor/program.c", "access"), ("report/command/run.c", "calloc"),
