@@ -173,7 +173,7 @@ HOTPATH_IMPORT_ void hotpath_task_step(struct hotpath_task *task, int step, cons
 #define HOTPATH_STEP_READY 4	/* `text` is its result, or NULL */
 #define HOTPATH_STEP_CANCEL 5
 #define HOTPATH_STEP_RESULT 6	/* the result, before it is ready */
-#define HOTPATH_STEP_CONTINUE 7 /* of a task: the poll that has just ended goes on */
+#define HOTPATH_STEP_CONTINUE 7 /* of a task: reopens the poll that has just ended */
 
 /* Values of `what` in hotpath_label, and what `object` is then. */
 #define HOTPATH_LABEL_LOCK 1	/* the address of a lock */
@@ -446,10 +446,10 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
  * HOTPATH_FUTURE_POLL(object) and HOTPATH_FUTURE_PENDING(object) - around a piece of its work after which it
  * is not ready.  Any thread may do the next piece; two at once may not.
  *
- * HOTPATH_FUTURE_READY(object, result) - it is done; ends a poll that goes on, too.  `result` is a
+ * HOTPATH_FUTURE_READY(object, result) - it is done; also ends an open poll.  `result` is a
  * const char *, of which the first 80 bytes are kept, or NULL.
  *
- * HOTPATH_FUTURE_CANCEL(object) - it is given up.  Ends a poll that goes on, too.
+ * HOTPATH_FUTURE_CANCEL(object) - it is given up; also ends an open poll.
  *
  * The table of futures shows calls, polls, their time, how long calls waited for their first poll and how long
  * they took in all, and what was allocated in polls.  Calls of unknown objects do nothing.  Some

@@ -19,16 +19,16 @@
  *
  *	watch_initial(awaiter)	in initial_suspend
  *	watch_final(awaiter)	in final_suspend: the coroutine is ready
- *	watch(awaiter)		in yield_value, and in an await_transform of its own
+ *	watch(awaiter)		in yield_value, and in await_transform if the promise defines one
  *
- * What the coroutine itself waits for with co_await goes through await_transform of hotpath::promise.  One
- * of the promise's own hides that, and has to pass on what it returns: watch(awaiter).
+ * Each co_await in the coroutine goes through await_transform of hotpath::promise.  A promise that defines
+ * its own hides that one, and must return watch(awaiter) from it.
  *
  *	hotpath_result(text)	keeps the first 80 bytes of a text as the result of the call
  *
  * The awaiters do what they do without it: they are asked the same questions in the same order, and may be
- * types that cannot be moved.  Where watch_initial's awaiter is ready at once, the coroutine is
- * suspended and goes on at once.  Without -DHOTPATH all of it does nothing, and hotpath::promise is empty.
+ * types that cannot be moved.  If watch_initial's awaiter is ready at once, the coroutine is
+ * suspended and resumed immediately.  Without -DHOTPATH all of it does nothing, and hotpath::promise is empty.
  *
  * gcc from 10 on and clang from 14 on, C++20.
  */

@@ -101,10 +101,10 @@ const struct hp_rule hp_rule_recursion = {
 	.key = "recursion",
 	.find = find,
 	.pattern =
-		"A function that calls itself has at least a million calls (counted, so only "
-		"where the program is compiled for it), has a time of its own of at least 15% of "
-		"the wall time, and is at least 8 times on the stack in half of its samples, "
-		"if there are 50 samples.",
+		"A function that calls itself has at least a million calls (only counted where "
+		"the program is compiled for it), spends at least 15% of the wall time in its own "
+		"code, and is on the stack at least 8 times in half of its samples, if there are "
+		"50 or more.",
 	.wrong = "Each call has other arguments: a walk through a tree looks the same.",
 	.verify = "Count how many different arguments there are.",
 };
