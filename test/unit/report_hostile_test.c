@@ -15,6 +15,12 @@
 
 #define SIZE 16384
 
+/* How many damages are tried: a third of `all` in make test, all in make test-all. */
+static int damages(int all)
+{
+	return getenv("HP_TEST_FULL") ? all : all / 3;
+}
+
 static bool has_alloc; /* more records, and longer rounds */
 static uint64_t alloc_from; /* where they begin */
 
@@ -168,7 +174,7 @@ TEST(hostile, any_word_any_offset)
 	build(&fake);
 	used = fake_header(&fake)->used;
 	srand(7);
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < damages(3000); i++) {
 		uint64_t *word = (uint64_t *)(fake.base + HP_PAGE) +
 				 (uint64_t)rand() % ((used - HP_PAGE) / 8);
 		uint64_t old = *word;
@@ -194,7 +200,7 @@ TEST(hostile, noise)
 	build(&fake);
 	has_alloc = false;
 	srand(8);
-	for (int round = 0; round < 500; round++) {
+	for (int round = 0; round < damages(500); round++) {
 		for (int i = 0; i < 40; i++)
 			fake.base[HP_PAGE + rand() % (SIZE - HP_PAGE)] = (char)rand();
 		CHECK(report_of(&fake) > 0);
