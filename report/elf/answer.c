@@ -4,7 +4,7 @@
  *
  * The file is in this machine's byte order: head, ranges by address, lines,
  * texts.  Only this user can access it, but every number in it is checked all
- * the same.
+ * the same, when it is used.
  */
 #include "report/elf/answer.h"
 
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "report/base/map.h"
@@ -19,8 +20,9 @@
 #include "report/elf/elf_file.h"
 #include "util/hash.h"
 
-#define MAGIC UINT64_C(0x3152535741504548)
-#define FILE_MAX (8 << 20) /* bytes; further answers are not kept */
+#define MAGIC UINT64_C(0x3252535741504548)
+#define FILE_MAX (16 << 20) /* bytes; more is not kept */
+#define GROW_MAX (FILE_MAX / 4 * 3) /* from then on only requested answers are added */
 #define NO_TEXT UINT32_MAX
 
 struct head {
@@ -42,27 +44,38 @@ struct range {
 };
 
 struct line {
-	uint32_t name; /* offset in the texts, or place in the list of them; NO_TEXT = none */
+	uint32_t name; /* offset in the file's texts, then in the fresh ones; NO_TEXT = none */
 	uint32_t file;
 	int32_t line;
 	uint32_t is_inlined;
 };
 
+struct text {
+	uint32_t offset; /* behind the file's texts */
+	char *text;
+};
+
+/* The numbers of lines and texts go on from the file's to the fresh ones. */
 struct hp_answers {
 	char *path;
-	struct head head;
-	char *bytes; /* of the file, for its texts; NULL = none */
+	struct head head; /* of the file; its counts are 0 where there is none */
+	void *file; /* mapped, NULL = none: a report reads few of its pages */
+	size_t file_size;
+	const struct range *old_ranges;
+	const struct line *old_lines;
+	const char *old_texts; /* the last byte is 0 */
 	struct range *ranges;
 	size_t range_count;
 	size_t range_room;
 	struct line *lines;
 	size_t line_count;
 	size_t line_room;
-	const char **texts; /* in `bytes`, or fresh from `fresh_from` on */
+	struct text *texts; /* by offset; each stays where it is, since frames point to it */
 	size_t text_count;
 	size_t text_room;
-	size_t fresh_from;
-	struct hp_map numbers; /* hash of a text -> its place */
+	size_t texts_size; /* bytes of all fresh texts */
+	struct hp_map offsets; /* hash of a text -> its offset */
+	bool has_offsets; /* false until a text is added */
 	size_t settled; /* ranges that are in order */
 	bool is_changed;
 };
@@ -78,53 +91,95 @@ void hp_answers_folder(const char *folder, bool may_write)
 
 /* --- texts --- */
 
-/* Returns its place; texts of a file that was read are not copied. */
-static uint32_t text_number(struct hp_answers *answers, const char *text, bool is_fresh)
+static const char *fresh_at(const struct hp_answers *answers, uint32_t offset)
+{
+	size_t low = 0, high = answers->text_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (answers->texts[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? answers->texts[low - 1].text : NULL;
+}
+
+/* NULL = no text, or an offset that is not valid. */
+static const char *text_at(const struct hp_answers *answers, uint32_t offset)
+{
+	if (offset < answers->head.texts_size)
+		return answers->old_texts + offset;
+	offset -= answers->head.texts_size;
+	return offset < answers->texts_size ? fresh_at(answers, offset) : NULL;
+}
+
+/* The offset of a text, which is `next` if it is new. */
+static uint32_t offset_of(struct hp_answers *answers, const char *text, uint32_t next, bool *is_new)
 {
 	uint64_t hash = hp_fnv_text(HP_FNV_SEED, text) | 1;
-	uint32_t *number;
-	bool is_new;
+	uint32_t *offset;
 
 	for (;; hash += 2) {
-		number = hp_map_at(&answers->numbers, hash, &is_new);
-		if (is_new)
-			break;
-		if (strcmp(answers->texts[*number], text) == 0)
-			return *number;
+		offset = hp_map_at(&answers->offsets, hash, is_new);
+		if (*is_new)
+			return *offset = next;
+		if (strcmp(text_at(answers, *offset), text) == 0)
+			return *offset;
 	}
-	*number = (uint32_t)answers->text_count;
-	answers->texts = hp_xgrow(answers->texts, answers->text_count, &answers->text_room,
-				  sizeof(*answers->texts));
-	answers->texts[answers->text_count++] = is_fresh ? hp_xstrdup(text) : text;
-	return *number;
+}
+
+static void old_texts_note(struct hp_answers *answers)
+{
+	bool is_new;
+
+	for (uint32_t at = 0; at < answers->head.texts_size;
+	     at += (uint32_t)strlen(answers->old_texts + at) + 1)
+		offset_of(answers, answers->old_texts + at, at, &is_new);
 }
 
 static uint32_t text_of(struct hp_answers *answers, const char *text)
 {
-	return text ? text_number(answers, text, true) : NO_TEXT;
+	size_t size = text ? strlen(text) + 1 : 0;
+	bool is_new;
+	uint32_t offset;
+
+	if (!text)
+		return NO_TEXT;
+	if (!answers->has_offsets)
+		old_texts_note(answers);
+	answers->has_offsets = true;
+	offset = offset_of(answers, text, answers->head.texts_size + (uint32_t)answers->texts_size,
+			   &is_new);
+	if (!is_new)
+		return offset;
+	answers->texts = hp_xgrow(answers->texts, answers->text_count, &answers->text_room,
+				  sizeof(*answers->texts));
+	answers->texts[answers->text_count++] =
+		(struct text){ (uint32_t)answers->texts_size, hp_xstrdup(text) };
+	answers->texts_size += size;
+	return offset;
 }
 
 /* --- reading --- */
 
-static char *file_read(const char *path, size_t *size)
+static void *file_map(const char *path, size_t *size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
-	char *bytes = NULL;
+	void *file = MAP_FAILED;
 
 	if (fd < 0)
 		return NULL;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-	    !(status.st_mode & 077) && status.st_size <= FILE_MAX) {
-		bytes = hp_xmalloc((size_t)status.st_size + 1);
+	    !(status.st_mode & 077) && status.st_size <= FILE_MAX &&
+	    status.st_size >= (off_t)sizeof(struct head)) {
 		*size = (size_t)status.st_size;
-		if (read(fd, bytes, *size) != status.st_size) {
-			free(bytes);
-			bytes = NULL;
-		}
+		file = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
 	}
 	close(fd);
-	return bytes;
+	return file == MAP_FAILED ? NULL : file;
 }
 
 static bool is_sound(const struct head *head, const struct head *wanted, size_t size)
@@ -137,69 +192,19 @@ static bool is_sound(const struct head *head, const struct head *wanted, size_t 
 	       whole == size;
 }
 
-/* From an offset to the number of the text there. */
-static bool text_take(struct hp_answers *answers, const char *texts, uint32_t *text)
+static bool parse(struct hp_answers *answers)
 {
-	if (*text == NO_TEXT)
-		return true;
-	if (*text >= answers->head.texts_size)
+	const struct head *head = answers->file;
+	const char *end = (const char *)answers->file + answers->file_size;
+
+	if (!is_sound(head, &answers->head, answers->file_size) ||
+	    (head->texts_size && end[-1] != 0))
 		return false;
-	*text = text_number(answers, texts + *text, false);
+	answers->head = *head;
+	answers->old_ranges = (const struct range *)(head + 1);
+	answers->old_lines = (const struct line *)(answers->old_ranges + head->range_count);
+	answers->old_texts = end - head->texts_size;
 	return true;
-}
-
-static bool parts_take(struct hp_answers *answers, const char *texts)
-{
-	uint64_t last = 0;
-
-	for (size_t i = 0; i < answers->range_count; i++) {
-		const struct range *range = &answers->ranges[i];
-
-		if (range->low < last || range->high <= range->low ||
-		    range->count > HP_INLINES_MAX || range->first > answers->line_count ||
-		    range->count > answers->line_count - range->first)
-			return false;
-		last = range->high;
-	}
-	for (size_t i = 0; i < answers->line_count; i++)
-		if (!text_take(answers, texts, &answers->lines[i].name) ||
-		    !text_take(answers, texts, &answers->lines[i].file))
-			return false;
-	return true;
-}
-
-static bool parse(struct hp_answers *answers, size_t size)
-{
-	const char *at = answers->bytes + sizeof(answers->head);
-	struct head head;
-
-	if (size < sizeof(head))
-		return false;
-	memcpy(&head, answers->bytes, sizeof(head));
-	if (!is_sound(&head, &answers->head, size))
-		return false;
-	answers->head = head;
-	answers->range_count = answers->range_room = answers->settled = head.range_count;
-	answers->line_count = answers->line_room = head.line_count;
-	answers->ranges = hp_xcalloc(head.range_count, sizeof(*answers->ranges));
-	answers->lines = hp_xcalloc(head.line_count, sizeof(*answers->lines));
-	memcpy(answers->ranges, at, head.range_count * sizeof(*answers->ranges));
-	at += head.range_count * sizeof(*answers->ranges);
-	memcpy(answers->lines, at, head.line_count * sizeof(*answers->lines));
-	at += head.line_count * sizeof(*answers->lines);
-	answers->bytes[size] = 0;
-	return parts_take(answers, at);
-}
-
-static void clear(struct hp_answers *answers)
-{
-	for (size_t i = answers->fresh_from; i < answers->text_count; i++)
-		free((char *)answers->texts[i]);
-	free(answers->bytes);
-	free(answers->ranges);
-	free(answers->lines);
-	free(answers->texts);
-	hp_map_release(&answers->numbers);
 }
 
 static char *path_of(const unsigned char *id, size_t size)
@@ -214,7 +219,6 @@ static char *path_of(const unsigned char *id, size_t size)
 struct hp_answers *hp_answers_open(const unsigned char *id, size_t size, const struct stat *debug)
 {
 	struct hp_answers *answers;
-	size_t bytes;
 
 	if (!folder_path || !size || size > HP_BUILD_ID_MAX)
 		return NULL;
@@ -224,58 +228,111 @@ struct hp_answers *hp_answers_open(const unsigned char *id, size_t size, const s
 				       .debug_size = (uint64_t)debug->st_size,
 				       .debug_s = debug->st_mtim.tv_sec,
 				       .debug_ns = debug->st_mtim.tv_nsec };
-	answers->bytes = file_read(answers->path, &bytes);
-	if (answers->bytes && !parse(answers, bytes)) {
-		struct hp_answers none = { .path = answers->path, .head = answers->head };
-
-		answers->fresh_from = answers->text_count;
-		clear(answers);
-		*answers = none;
+	answers->file = file_map(answers->path, &answers->file_size);
+	if (answers->file && !parse(answers)) {
+		munmap(answers->file, answers->file_size);
+		answers->file = NULL;
 	}
-	answers->fresh_from = answers->text_count;
 	return answers;
 }
 
 /* --- asking --- */
 
+/* The last range that starts at or below the address; NULL = none. */
+static const struct range *range_at(const struct range *ranges, size_t count, uint64_t address)
+{
+	size_t low = 0;
+
+	while (low < count) {
+		size_t middle = low + (count - low) / 2;
+
+		if (ranges[middle].low <= address)
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low ? &ranges[low - 1] : NULL;
+}
+
+static bool is_in(const struct range *range, uint64_t address)
+{
+	return range && address >= range->low && address < range->high;
+}
+
+/* The range that contains the address, in the file or fresh; NULL = none. */
+static const struct range *range_of(const struct hp_answers *answers, uint64_t address)
+{
+	const struct range *range =
+		range_at(answers->old_ranges, answers->head.range_count, address);
+
+	if (!is_in(range, address))
+		range = range_at(answers->ranges, answers->settled, address);
+	return is_in(range, address) ? range : NULL;
+}
+
+static const struct line *line_at(const struct hp_answers *answers, uint32_t number)
+{
+	if (number < answers->head.line_count)
+		return &answers->old_lines[number];
+	number -= answers->head.line_count;
+	return number < answers->line_count ? &answers->lines[number] : NULL;
+}
+
 bool hp_answers_find(const struct hp_answers *answers, uint64_t address,
 		     struct hp_inline list[HP_INLINES_MAX], size_t *count)
 {
-	size_t low = 0, high = answers->settled;
-	const struct range *range;
+	const struct range *range = range_of(answers, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (answers->ranges[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	range = low ? &answers->ranges[low - 1] : NULL;
-	if (!range || address >= range->high)
+	if (!range || range->count > HP_INLINES_MAX)
 		return false;
-	*count = range->count;
-	for (size_t i = 0; i < range->count; i++) {
-		const struct line *line = &answers->lines[range->first + i];
+	for (uint32_t i = 0; i < range->count; i++) {
+		const struct line *line = line_at(answers, range->first + i);
 
+		if (!line)
+			return false;
 		list[i] = (struct hp_inline){
-			.name = line->name == NO_TEXT ? NULL : answers->texts[line->name],
-			.file = line->file == NO_TEXT ? NULL : answers->texts[line->file],
+			.name = text_at(answers, line->name),
+			.file = text_at(answers, line->file),
 			.line = line->line,
-			.is_inlined = line->is_inlined,
+			.is_inlined = line->is_inlined != 0,
 		};
 	}
+	*count = range->count;
 	return true;
+}
+
+bool hp_answers_has(const struct hp_answers *answers, uint64_t low, uint64_t high)
+{
+	const struct range *range;
+
+	while (low < high && (range = range_of(answers, low)))
+		low = range->high;
+	return low >= high;
+}
+
+static size_t size_of(const struct hp_answers *answers)
+{
+	return sizeof(struct head) +
+	       (answers->head.range_count + answers->range_count) * sizeof(struct range) +
+	       (answers->head.line_count + answers->line_count) * sizeof(struct line) +
+	       answers->head.texts_size + answers->texts_size;
+}
+
+bool hp_answers_grow(const struct hp_answers *answers)
+{
+	return answers->is_changed && answers->file && may_write_there &&
+	       size_of(answers) < GROW_MAX;
 }
 
 void hp_answers_add(struct hp_answers *answers, uint64_t low, uint64_t high,
 		    const struct hp_inline *list, size_t count)
 {
+	uint32_t first = answers->head.line_count + (uint32_t)answers->line_count;
+
 	answers->ranges = hp_xgrow(answers->ranges, answers->range_count, &answers->range_room,
 				   sizeof(*answers->ranges));
 	answers->ranges[answers->range_count++] =
-		(struct range){ low, high, (uint32_t)answers->line_count, (uint32_t)count };
+		(struct range){ low, high, first, (uint32_t)count };
 	for (size_t i = 0; i < count; i++) {
 		answers->lines = hp_xgrow(answers->lines, answers->line_count, &answers->line_room,
 					  sizeof(*answers->lines));
@@ -296,56 +353,57 @@ static int compare_ranges(const void *left, const void *right)
 	return a->low < b->low ? -1 : a->low > b->low;
 }
 
-/*
- * Functions may overlap and are added in any order: of two overlapping ranges
- * the first stays whole.
- */
-void hp_answers_settle(struct hp_answers *answers)
+/* Functions may overlap: of two overlapping ranges the first stays whole.  Returns how many are left. */
+static size_t ranges_sort(struct range *ranges, size_t count)
 {
 	size_t kept = 0;
 
-	if (answers->range_count)
-		qsort(answers->ranges, answers->range_count, sizeof(*answers->ranges),
-		      compare_ranges);
-	for (size_t i = 0; i < answers->range_count; i++) {
-		struct range range = answers->ranges[i];
-		uint64_t end = kept ? answers->ranges[kept - 1].high : 0;
+	if (count)
+		qsort(ranges, count, sizeof(*ranges), compare_ranges);
+	for (size_t i = 0; i < count; i++) {
+		struct range range = ranges[i];
+		uint64_t end = kept ? ranges[kept - 1].high : 0;
 
 		if (range.low < end)
 			range.low = end;
 		if (range.low < range.high)
-			answers->ranges[kept++] = range;
+			ranges[kept++] = range;
 	}
-	answers->range_count = answers->settled = kept;
+	return kept;
+}
+
+void hp_answers_settle(struct hp_answers *answers)
+{
+	answers->range_count = answers->settled =
+		ranges_sort(answers->ranges, answers->range_count);
 }
 
 /* --- writing --- */
 
 static void write_to(struct hp_answers *answers, FILE *out)
 {
-	uint32_t *offsets = hp_xcalloc(answers->text_count, sizeof(*offsets));
+	size_t old = answers->head.range_count, count = old + answers->range_count;
+	struct range *ranges = hp_xcalloc(count, sizeof(*ranges));
 	struct head head = answers->head;
-	size_t size = 0;
 
-	for (size_t i = 0; i < answers->text_count; i++) {
-		offsets[i] = (uint32_t)size;
-		size += strlen(answers->texts[i]) + 1;
-	}
-	head.range_count = (uint32_t)answers->range_count;
-	head.line_count = (uint32_t)answers->line_count;
-	head.texts_size = (uint32_t)size;
+	if (old)
+		memcpy(ranges, answers->old_ranges, old * sizeof(*ranges));
+	if (answers->range_count)
+		memcpy(ranges + old, answers->ranges, answers->range_count * sizeof(*ranges));
+	head.range_count = (uint32_t)ranges_sort(ranges, count);
+	head.line_count += (uint32_t)answers->line_count;
+	head.texts_size += (uint32_t)answers->texts_size;
 	fwrite(&head, sizeof(head), 1, out);
-	fwrite(answers->ranges, sizeof(*answers->ranges), answers->range_count, out);
-	for (size_t i = 0; i < answers->line_count; i++) {
-		struct line line = answers->lines[i];
-
-		line.name = line.name == NO_TEXT ? NO_TEXT : offsets[line.name];
-		line.file = line.file == NO_TEXT ? NO_TEXT : offsets[line.file];
-		fwrite(&line, sizeof(line), 1, out);
-	}
+	fwrite(ranges, sizeof(*ranges), head.range_count, out);
+	if (answers->file)
+		fwrite(answers->old_lines, sizeof(struct line), answers->head.line_count, out);
+	if (answers->line_count)
+		fwrite(answers->lines, sizeof(struct line), answers->line_count, out);
+	if (answers->file)
+		fwrite(answers->old_texts, 1, answers->head.texts_size, out);
 	for (size_t i = 0; i < answers->text_count; i++)
-		fwrite(answers->texts[i], strlen(answers->texts[i]) + 1, 1, out);
-	free(offsets);
+		fwrite(answers->texts[i].text, strlen(answers->texts[i].text) + 1, 1, out);
+	free(ranges);
 }
 
 /* Several reports may end at once: the last one's file wins, and each file is complete. */
@@ -373,9 +431,16 @@ void hp_answers_close(struct hp_answers *answers)
 {
 	if (!answers)
 		return;
-	if (answers->is_changed && may_write_there)
+	if (answers->is_changed && may_write_there && size_of(answers) <= FILE_MAX)
 		save(answers);
-	clear(answers);
+	if (answers->file)
+		munmap(answers->file, answers->file_size);
+	free(answers->ranges);
+	free(answers->lines);
+	for (size_t i = 0; i < answers->text_count; i++)
+		free(answers->texts[i].text);
+	free(answers->texts);
+	hp_map_release(&answers->offsets);
 	free(answers->path);
 	free(answers);
 }

@@ -37,6 +37,12 @@ bool hp_answers_find(const struct hp_answers *answers, uint64_t address,
 void hp_answers_add(struct hp_answers *answers, uint64_t low, uint64_t high,
 		    const struct hp_inline *list, size_t count);
 
+/* True if answers were added to a file that had some, there is room for more, and it will be written. */
+bool hp_answers_grow(const struct hp_answers *answers);
+
+/* True if all addresses from `low` up to `high` are known. */
+bool hp_answers_has(const struct hp_answers *answers, uint64_t low, uint64_t high);
+
 /* Sorts after additions, so that they are found. */
 void hp_answers_settle(struct hp_answers *answers);
 

@@ -48,8 +48,11 @@ static void producer_find(struct hp_debug *debug, Dwarf_Die *unit)
 
 /* --- functions at an address --- */
 
-#define LEARN_MAX 65536 /* bytes of a function, whose answers are kept */
-#define LEARN_MAX_ALL 262144 /* limit for one process: the next report continues */
+#define LEARN_MAX 262144 /* bytes of a function, whose answers are cached */
+#define GAP_MAX 4096 /* bytes between two functions */
+#define LEARN_STEPS 100000 /* addresses that one process looks up beyond those requested */
+
+static _Atomic uint64_t steps;
 
 static bool is_same_text(const char *a, const char *b)
 {
@@ -65,7 +68,7 @@ static bool is_same(const struct hp_inline *a, const struct hp_inline *b, size_t
 	return true;
 }
 
-/* Resolves each address from `low` up to `high`. */
+/* Resolves each address from `low` up to `high`; hp_answers_settle must follow. */
 static void range_learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t low,
 			uint64_t high)
 {
@@ -73,9 +76,11 @@ static void range_learn(struct hp_inlines *inlines, struct hp_symbol_file *file,
 	struct hp_inline *last = lists[0], *now = lists[1], *swapped;
 	size_t count = hp_inlines_in(inlines, file, low, last);
 
-	for (uint64_t at = low + 1; at < high; at++) {
+	for (uint64_t at = hp_inlines_until(inlines, file, low); at < high;
+	     at = hp_inlines_until(inlines, file, at)) {
 		size_t others = hp_inlines_in(inlines, file, at, now);
 
+		steps++;
 		if (others == count && is_same(last, now, count))
 			continue;
 		hp_answers_add(file->answers, low, at, last, count);
@@ -84,23 +89,46 @@ static void range_learn(struct hp_inlines *inlines, struct hp_symbol_file *file,
 		low = at;
 	}
 	hp_answers_add(file->answers, low, high, last, count);
-	hp_answers_settle(file->answers);
 }
 
 /* The function that contains the address; if it is too large, only the address. */
 static void learn(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address)
 {
-	static _Atomic uint64_t learned;
 	const struct hp_symbol *symbol = hp_symbol_at(file, address);
 	uint64_t size = symbol ? symbol->size : 0;
 
-	if (symbol && address - symbol->address < size && size <= LEARN_MAX &&
-	    learned + size <= LEARN_MAX_ALL) {
-		learned += size;
+	if (symbol && address - symbol->address < size && size <= LEARN_MAX && steps < LEARN_STEPS)
 		range_learn(inlines, file, symbol->address, symbol->address + size);
-	} else {
+	else
 		range_learn(inlines, file, address, address + 1);
+	hp_answers_settle(file->answers);
+}
+
+/*
+ * The gaps between functions (padding, code without a symbol) as well: an address there must not
+ * make the next report read the debug information.
+ */
+void hp_debug_learn_rest(struct hp_inlines *inlines, struct hp_symbol_file *file)
+{
+	uint64_t done = 0;
+
+	if (!file->dwfl || !file->answers || !hp_answers_grow(file->answers))
+		return;
+	for (size_t i = 0; i < file->count && steps < LEARN_STEPS; i++) {
+		const struct hp_symbol *symbol = &file->symbols[i];
+		uint64_t low = symbol->address, high = low + symbol->size;
+
+		if (done && low > done && low - done <= GAP_MAX)
+			low = done;
+		if (low < done)
+			low = done;
+		if (high <= low || high - low > LEARN_MAX)
+			continue;
+		done = high;
+		if (!hp_answers_has(file->answers, low, high))
+			range_learn(inlines, file, low, high);
 	}
+	hp_answers_settle(file->answers);
 }
 
 static size_t inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,

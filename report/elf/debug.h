@@ -45,4 +45,11 @@ void hp_debug_init(struct hp_debug *debug, struct hp_inlines *inlines, struct hp
 		   uint64_t address, enum hp_debug_want want);
 void hp_debug_release(struct hp_debug *debug);
 
+/*
+ * If the file's debug information had to be read although an earlier report cached answers from it
+ * (answer.h): caches those for its other functions, so that later reports need not read it.  Takes
+ * some 0.1 s.
+ */
+void hp_debug_learn_rest(struct hp_inlines *inlines, struct hp_symbol_file *file);
+
 #endif

@@ -22,6 +22,10 @@
 	X(dwfl_module_nextcu) \
 	X(dwarf_ranges) \
 	X(dwarf_getsrc_die) \
+	X(dwarf_getsrclines) \
+	X(dwarf_onesrcline) \
+	X(dwarf_lineaddr) \
+	X(dwarf_lineendsequence) \
 	X(dwarf_linesrc) \
 	X(dwarf_lineno) \
 	X(dwarf_linecol) \

@@ -22,6 +22,7 @@ struct span {
 	Dwarf_Die die;
 	uint32_t depth;
 	uint32_t outer;	/* place of the enclosing one, HP_NONE = none */
+	uint32_t function; /* of a unit's: its place in the list of functions */
 	bool is_inlined;
 };
 
@@ -31,14 +32,29 @@ struct piece {
 	uint32_t span;	/* HP_NONE = no function */
 };
 
-struct unit {
-	Dwarf_Die die;
+struct spans {
 	struct span *spans;
 	size_t span_count;
 	size_t span_room;
 	struct piece *pieces;
 	size_t piece_count;
 	size_t piece_room;
+};
+
+/* What lies inside a function is read when one of its addresses is requested. */
+struct function {
+	Dwarf_Die die;
+	struct spans inner;
+	bool is_walked;
+};
+
+struct unit {
+	Dwarf_Die die;
+	struct spans outer; /* of its functions */
+	struct function *functions;
+	size_t function_count;
+	size_t function_room;
+	bool has_nested; /* functions inside others are in the list, too */
 	Dwarf_Files *files;	/* NULL = none, or not requested */
 };
 
@@ -58,24 +74,36 @@ struct hp_inlines *hp_inlines_new(void)
 	return inlines;
 }
 
+static void spans_free(struct spans *list)
+{
+	free(list->spans);
+	free(list->pieces);
+}
+
+static void unit_free(struct unit *unit)
+{
+	for (size_t i = 0; i < unit->function_count; i++)
+		spans_free(&unit->functions[i].inner);
+	free(unit->functions);
+	spans_free(&unit->outer);
+}
+
 void hp_inlines_free(struct hp_inlines *inlines)
 {
 	if (!inlines)
 		return;
-	for (size_t i = 0; i < inlines->count; i++) {
-		free(inlines->units[i].spans);
-		free(inlines->units[i].pieces);
-	}
+	for (size_t i = 0; i < inlines->count; i++)
+		unit_free(&inlines->units[i]);
 	free(inlines->units);
 	hp_scopes_free(inlines->scopes);
 	hp_map_release(&inlines->places);
 	free(inlines);
 }
 
-/* --- a unit's spans --- */
+/* --- spans --- */
 
-static void spans_add(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *die, uint32_t depth,
-		      bool is_inlined)
+static void spans_add(const struct hp_dwarf *dw, struct spans *list, Dwarf_Die *die,
+		      const struct span *kind)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
@@ -83,20 +111,66 @@ static void spans_add(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *d
 	while ((at = dw->dwarf_ranges(die, at, &base, &low, &high)) > 0) {
 		if (low >= high)
 			continue;
-		unit->spans = hp_xgrow(unit->spans, unit->span_count, &unit->span_room,
-				       sizeof(*unit->spans));
-		unit->spans[unit->span_count++] = (struct span){
-			.low = low,
-			.high = high,
-			.die = *die,
-			.depth = depth,
-			.outer = HP_NONE,
-			.is_inlined = is_inlined,
-		};
+		list->spans = hp_xgrow(list->spans, list->span_count, &list->span_room,
+				       sizeof(*list->spans));
+		list->spans[list->span_count] = *kind;
+		list->spans[list->span_count].low = low;
+		list->spans[list->span_count].high = high;
+		list->spans[list->span_count].die = *die;
+		list->spans[list->span_count++].outer = HP_NONE;
 	}
 }
 
-static void walk(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *parent, uint32_t depth)
+/* What lies inside a function. */
+static void inner_walk(const struct hp_dwarf *dw, struct spans *list, Dwarf_Die *parent,
+		       uint32_t depth)
+{
+	Dwarf_Die die;
+
+	if (depth > DEPTH_MAX || dw->dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dw->dwarf_tag(&die);
+
+		switch (tag) {
+		case DW_TAG_inlined_subroutine:
+		case DW_TAG_subprogram:
+			spans_add(dw, list, &die,
+				  &(struct span){ .depth = depth,
+						  .is_inlined = tag == DW_TAG_inlined_subroutine });
+			inner_walk(dw, list, &die, depth + 1);
+			break;
+		case DW_TAG_lexical_block:
+		case DW_TAG_try_block:
+		case DW_TAG_catch_block:
+			inner_walk(dw, list, &die, depth + 1);
+			break;
+		default:
+			break;
+		}
+	} while (dw->dwarf_siblingof(&die, &die) == 0);
+}
+
+static void function_add(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *die,
+			 uint32_t depth)
+{
+	size_t before = unit->outer.span_count;
+
+	spans_add(dw, &unit->outer, die,
+		  &(struct span){ .depth = depth, .function = (uint32_t)unit->function_count });
+	if (unit->outer.span_count == before)
+		return;
+	unit->functions = hp_xgrow(unit->functions, unit->function_count, &unit->function_room,
+				   sizeof(*unit->functions));
+	unit->functions[unit->function_count++] = (struct function){ .die = *die };
+}
+
+/*
+ * A unit's functions.  Nested ones are inside the entry of another function, but their code is
+ * elsewhere: they are looked for only where an address has no function otherwise.
+ */
+static void outer_walk(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *parent,
+		       uint32_t depth, bool is_nested)
 {
 	Dwarf_Die die;
 
@@ -104,20 +178,22 @@ static void walk(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *parent
 		return;
 	do {
 		switch (dw->dwarf_tag(&die)) {
-		case DW_TAG_inlined_subroutine:
-			spans_add(dw, unit, &die, depth, true);
-			walk(dw, unit, &die, depth + 1);
-			break;
 		case DW_TAG_subprogram:
-			spans_add(dw, unit, &die, depth, false);
-			walk(dw, unit, &die, depth + 1);
+			if (!unit->has_nested || is_nested)
+				function_add(dw, unit, &die, depth);
+			if (unit->has_nested)
+				outer_walk(dw, unit, &die, depth + 1, true);
 			break;
+		case DW_TAG_inlined_subroutine:
 		case DW_TAG_lexical_block:
 		case DW_TAG_try_block:
 		case DW_TAG_catch_block:
+			if (unit->has_nested)
+				outer_walk(dw, unit, &die, depth + 1, is_nested);
+			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
-			walk(dw, unit, &die, depth + 1);
+			outer_walk(dw, unit, &die, depth + 1, is_nested);
 			break;
 		default:
 			break;
@@ -135,36 +211,36 @@ static int compare_spans(const void *left, const void *right)
 	return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
-static void piece_add(struct unit *unit, uint64_t low, uint32_t span)
+static void piece_add(struct spans *list, uint64_t low, uint32_t span)
 {
-	if (unit->piece_count && unit->pieces[unit->piece_count - 1].low == low) {
-		unit->pieces[unit->piece_count - 1].span = span;
+	if (list->piece_count && list->pieces[list->piece_count - 1].low == low) {
+		list->pieces[list->piece_count - 1].span = span;
 		return;
 	}
-	unit->pieces =
-		hp_xgrow(unit->pieces, unit->piece_count, &unit->piece_room, sizeof(*unit->pieces));
-	unit->pieces[unit->piece_count++] = (struct piece){ low, span };
+	list->pieces =
+		hp_xgrow(list->pieces, list->piece_count, &list->piece_room, sizeof(*list->pieces));
+	list->pieces[list->piece_count++] = (struct piece){ low, span };
 }
 
 /* Walks the spans by address; the open ones form a chain. */
-static void pieces_make(struct unit *unit)
+static void pieces_make(struct spans *list)
 {
 	uint32_t open = HP_NONE;
 
-	if (unit->span_count)
-		qsort(unit->spans, unit->span_count, sizeof(*unit->spans), compare_spans);
-	for (uint32_t i = 0; i < unit->span_count; i++) {
-		struct span *span = &unit->spans[i];
+	if (list->span_count)
+		qsort(list->spans, list->span_count, sizeof(*list->spans), compare_spans);
+	for (uint32_t i = 0; i < list->span_count; i++) {
+		struct span *span = &list->spans[i];
 
-		for (; open != HP_NONE && unit->spans[open].high <= span->low;
-		     open = unit->spans[open].outer)
-			piece_add(unit, unit->spans[open].high, unit->spans[open].outer);
+		for (; open != HP_NONE && list->spans[open].high <= span->low;
+		     open = list->spans[open].outer)
+			piece_add(list, list->spans[open].high, list->spans[open].outer);
 		span->outer = open;
 		open = i;
-		piece_add(unit, span->low, i);
+		piece_add(list, span->low, i);
 	}
-	for (; open != HP_NONE; open = unit->spans[open].outer)
-		piece_add(unit, unit->spans[open].high, unit->spans[open].outer);
+	for (; open != HP_NONE; open = list->spans[open].outer)
+		piece_add(list, list->spans[open].high, list->spans[open].outer);
 }
 
 static struct unit *unit_of(struct hp_inlines *inlines, Dwarf_Die *die)
@@ -180,26 +256,62 @@ static struct unit *unit_of(struct hp_inlines *inlines, Dwarf_Die *die)
 	unit = &inlines->units[inlines->count++];
 	*place = (uint32_t)inlines->count;
 	*unit = (struct unit){ .die = *die };
-	walk(hp_dwarf_load(), unit, &unit->die, 0);
-	pieces_make(unit);
+	outer_walk(hp_dwarf_load(), unit, &unit->die, 0, false);
+	pieces_make(&unit->outer);
 	return unit;
 }
 
 /* --- an address --- */
 
-static uint32_t span_at(const struct unit *unit, uint64_t address)
+/* How many pieces start at an address that is not above this one. */
+static size_t pieces_to(const struct spans *list, uint64_t address)
 {
-	size_t low = 0, high = unit->piece_count;
+	size_t low = 0, high = list->piece_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (unit->pieces[middle].low <= address)
+		if (list->pieces[middle].low <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? unit->pieces[low - 1].span : HP_NONE;
+	return low;
+}
+
+static uint32_t span_at(const struct spans *list, uint64_t address)
+{
+	size_t count = pieces_to(list, address);
+
+	return count ? list->pieces[count - 1].span : HP_NONE;
+}
+
+/* The unit's function at the address; NULL = none. */
+static const struct span *function_at(struct unit *unit, uint64_t address)
+{
+	uint32_t at = span_at(&unit->outer, address);
+
+	if (at == HP_NONE && !unit->has_nested) {
+		unit->has_nested = true;
+		unit->outer.piece_count = 0;
+		outer_walk(hp_dwarf_load(), unit, &unit->die, 0, false);
+		pieces_make(&unit->outer);
+		at = span_at(&unit->outer, address);
+	}
+	return at == HP_NONE ? NULL : &unit->outer.spans[at];
+}
+
+/* What lies inside a function that was found. */
+static const struct spans *inner_of(struct unit *unit, const struct span *span)
+{
+	struct function *function = &unit->functions[span->function];
+
+	if (!function->is_walked) {
+		inner_walk(hp_dwarf_load(), &function->inner, &function->die, span->depth + 1);
+		pieces_make(&function->inner);
+	}
+	function->is_walked = true;
+	return &function->inner;
 }
 
 static Dwarf_Word number_of(const struct hp_dwarf *dw, Dwarf_Die *die, unsigned name)
@@ -237,31 +349,41 @@ static void own_place(const struct hp_dwarf *dw, struct unit *unit, uint64_t add
 	dw->dwarf_lineno(line, &innermost->line);
 }
 
+/* A function's next outer span at an address; NULL = there is none. */
+static const struct span *next_outer(const struct spans *inner, const struct span *span,
+				     const struct span *function)
+{
+	if (span == function || !span->is_inlined)
+		return NULL;
+	return span->outer == HP_NONE ? function : &inner->spans[span->outer];
+}
+
 /* In the addresses of the debug information; file's address = address + bias. */
 static size_t spans_list(struct hp_inlines *inlines, const struct hp_symbol_file *file,
 			 struct unit *unit, uint64_t address, uint64_t bias,
 			 struct hp_inline list[HP_INLINES_MAX])
 {
 	const struct hp_dwarf *dw = hp_dwarf_load();
-	struct span *inner = NULL;
+	const struct span *function = function_at(unit, address), *span;
+	const struct spans *inner = function ? inner_of(unit, function) : NULL;
+	uint32_t innermost = inner ? span_at(inner, address) : HP_NONE;
+	Dwarf_Die before;
 	size_t count = 0;
 
-	for (uint32_t i = span_at(unit, address); i != HP_NONE && count < HP_INLINES_MAX;
-	     i = unit->spans[i].outer) {
-		struct span *span = &unit->spans[i];
+	span = innermost == HP_NONE ? function : &inner->spans[innermost];
+	for (; span && count < HP_INLINES_MAX; span = next_outer(inner, span, function)) {
+		Dwarf_Die die = span->die;
 
 		list[count] = (struct hp_inline){
-			.name = hp_scopes_name(inlines->scopes, file, bias, &span->die),
+			.name = hp_scopes_name(inlines->scopes, file, bias, &die),
 			.is_inlined = span->is_inlined,
 		};
 		if (count == 0)
 			own_place(dw, unit, address, &list[0]);
 		else
-			call_place(dw, unit, &inner->die, &list[count]);
-		inner = span;
+			call_place(dw, unit, &before, &list[count]);
+		before = die;
 		count++;
-		if (!span->is_inlined)
-			break;
 	}
 	return count;
 }
@@ -275,4 +397,61 @@ size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, ui
 	return die ? spans_list(inlines, file, unit_of(inlines, die), inside, address - inside,
 				list)
 		   : 0;
+}
+
+/*
+ * The first row of the unit's line table above the address.  Where no row covers the address, the
+ * next row may be behind another unit's code: then the next address.
+ */
+static uint64_t next_row(struct unit *unit, uint64_t address)
+{
+	const struct hp_dwarf *dw = hp_dwarf_load();
+	Dwarf_Lines *lines;
+	Dwarf_Addr at;
+	size_t low = 0, count;
+	bool is_end;
+
+	if (dw->dwarf_getsrclines(&unit->die, &lines, &count) != 0)
+		return address + 1;
+	for (size_t high = count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (dw->dwarf_lineaddr(dw->dwarf_onesrcline(lines, middle), &at) == 0 &&
+		    at <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || low == count ||
+	    dw->dwarf_lineendsequence(dw->dwarf_onesrcline(lines, low - 1), &is_end) != 0 ||
+	    is_end || dw->dwarf_lineaddr(dw->dwarf_onesrcline(lines, low), &at) != 0)
+		return address + 1;
+	return at;
+}
+
+/* The start of the first piece above the address, if it is before `until`. */
+static uint64_t next_piece(const struct spans *list, uint64_t address, uint64_t until)
+{
+	size_t next = pieces_to(list, address);
+
+	return next < list->piece_count && list->pieces[next].low < until ? list->pieces[next].low
+									  : until;
+}
+
+uint64_t hp_inlines_until(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address)
+{
+	uint64_t inside = address, until;
+	Dwarf_Die *die = hp_symbol_file_unit(file, &inside);
+	const struct span *function;
+	struct unit *unit;
+
+	if (!die)
+		return address + 1;
+	unit = unit_of(inlines, die);
+	function = function_at(unit, inside);
+	until = next_row(unit, inside);
+	until = next_piece(&unit->outer, inside, until);
+	if (function)
+		until = next_piece(inner_of(unit, function), inside, until);
+	return address + (until - inside);
 }

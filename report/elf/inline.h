@@ -36,4 +36,8 @@ void hp_inlines_free(struct hp_inlines *inlines);
 size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, uint64_t address,
 		     struct hp_inline list[HP_INLINES_MAX]);
 
+/* All addresses from this one up to the returned one, which is higher, have the same answer. */
+uint64_t hp_inlines_until(struct hp_inlines *inlines, struct hp_symbol_file *file,
+			  uint64_t address);
+
 #endif

@@ -31,6 +31,39 @@ enum fit {
 	FIT_NAMED, /* added: the allocating functions name the type */
 };
 
+/* A type of a unit that may own a lock. */
+struct type {
+	char *name; /* with namespaces and classes */
+	uint64_t size;
+	Dwarf_Die die;
+};
+
+struct unit {
+	const void *id; /* of its entry */
+	bool is_cut; /* there are more types than could be read */
+	struct type *types;
+	size_t count;
+	size_t room;
+};
+
+/* A variable outside of functions. */
+struct variable {
+	const char *name; /* the debug information's */
+	uint32_t place; /* in the order of the file */
+	Dwarf_Die die;
+};
+
+/* Each unit is walked once, however many questions follow. */
+struct hp_members {
+	struct unit *units;
+	size_t count;
+	size_t room;
+	bool has_variables;
+	struct variable *variables; /* by name and place */
+	size_t variable_count;
+	size_t variable_room;
+};
+
 struct search {
 	const struct hp_dwarf *dw;
 	const struct hp_member_wanted *wanted;
@@ -38,8 +71,7 @@ struct search {
 	size_t seen;
 	int best;
 	bool is_ambiguous;
-	char scope[TYPE_NAME_MAX]; /* namespaces and classes around, with "::" at the end */
-	char name[TYPE_NAME_MAX]; /* of the best type */
+	const char *name; /* of the best type */
 	char path[MEMBER_PATH_MAX]; /* of its member */
 	uint64_t index;
 	uint64_t count;
@@ -240,17 +272,17 @@ static void candidate_add(struct search *s, int fit, const char *name, const cha
 	s->is_ambiguous = false;
 	s->index = index;
 	s->count = count;
-	strcpy(s->name, name);
+	s->name = name;
 	strcpy(s->path, path);
 }
 
-static void type_try(struct search *s, Dwarf_Die *type, const char *name)
+static void type_try(struct search *s, struct type *type)
 {
 	static const uint64_t heads[] = { 0, 8, 16, 24 };
 	const struct hp_member_wanted *w = s->wanted;
-	uint64_t size = number_of(s->dw, type, DW_AT_byte_size, 0);
+	uint64_t size = type->size;
 
-	if (!size || size > w->size)
+	if (size > w->size)
 		return;
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
 		uint64_t head = heads[i], room = w->size - head;
@@ -268,81 +300,127 @@ static void type_try(struct search *s, Dwarf_Die *type, const char *name)
 		else
 			fit = head ? FIT_NONE : FIT_BEGIN;
 		if (fit == FIT_NONE || (fit != FIT_ARRAY && w->offset - head >= size) ||
-		    !member_at(s, *type, (w->offset - head) % size, path, 0) || !*path)
+		    !member_at(s, type->die, (w->offset - head) % size, path, 0) || !*path)
 			continue;
 		path_end(path);
-		candidate_add(s, fit, name, path, (w->offset - head) / size,
+		candidate_add(s, fit, type->name, path, (w->offset - head) / size,
 			      fit == FIT_ARRAY ? room / size : 1);
 	}
 }
 
-static void walk(struct search *s, Dwarf_Die *parent, int depth);
+/* --- a unit's types --- */
 
-static void inside_walk(struct search *s, Dwarf_Die *die, const char *name, int depth)
+struct walk {
+	struct search *search;
+	struct unit *unit;
+	char scope[TYPE_NAME_MAX]; /* namespaces and classes around, with "::" at the end */
+};
+
+static void type_add(struct walk *w, Dwarf_Die *die, const char *name)
 {
-	size_t length = strlen(s->scope);
+	struct unit *unit = w->unit;
+	uint64_t size = number_of(w->search->dw, die, DW_AT_byte_size, 0);
 
-	if (name && length + strlen(name) + 3 < TYPE_NAME_MAX) {
-		strcpy(s->scope + length, name);
-		strcat(s->scope, "::");
-	}
-	walk(s, die, depth + 1);
-	s->scope[length] = '\0';
+	if (!size || !name || strlen(w->scope) + strlen(name) >= TYPE_NAME_MAX)
+		return;
+	unit->types = hp_xgrow(unit->types, unit->count, &unit->room, sizeof(*unit->types));
+	unit->types[unit->count++] =
+		(struct type){ hp_xprintf("%s%s", w->scope, name), size, *die };
 }
 
-static void compound_note(struct search *s, Dwarf_Die *die, const char *name, int depth)
-{
-	char whole[TYPE_NAME_MAX];
+static void types_walk(struct walk *w, Dwarf_Die *parent, int depth);
 
-	/* The C++ library's own types don't count as owners. */
-	if (strncmp(s->scope, "std::", 5) == 0 || strncmp(s->scope, "__gnu_cxx::", 11) == 0)
-		return;
-	if (name && strlen(s->scope) + strlen(name) < sizeof(whole)) {
-		strcpy(whole, s->scope);
-		strcat(whole, name);
-		type_try(s, die, whole);
+static void inside_walk(struct walk *w, Dwarf_Die *die, const char *name, int depth)
+{
+	size_t length = strlen(w->scope);
+
+	if (name && length + strlen(name) + 3 < TYPE_NAME_MAX) {
+		strcpy(w->scope + length, name);
+		strcat(w->scope, "::");
 	}
-	inside_walk(s, die, name, depth);
+	types_walk(w, die, depth + 1);
+	w->scope[length] = '\0';
+}
+
+static void compound_note(struct walk *w, Dwarf_Die *die, const char *name, int depth)
+{
+	/* The C++ library's own types don't count as owners. */
+	if (strncmp(w->scope, "std::", 5) == 0 || strncmp(w->scope, "__gnu_cxx::", 11) == 0)
+		return;
+	type_add(w, die, name);
+	inside_walk(w, die, name, depth);
 }
 
 /* A type without its own name has that of the typedef: typedef struct { ... } session; */
-static void typedef_note(struct search *s, Dwarf_Die *die, const char *name)
+static void typedef_note(struct walk *w, Dwarf_Die *die)
 {
-	char whole[TYPE_NAME_MAX];
+	const struct hp_dwarf *dw = w->search->dw;
 	Dwarf_Die type;
 
-	if (!name || strlen(s->scope) + strlen(name) >= sizeof(whole) ||
-	    !type_of(s->dw, die, &type) || !is_compound(s->dw->dwarf_tag(&type)) ||
-	    s->dw->dwarf_diename(&type))
-		return;
-	strcpy(whole, s->scope);
-	strcat(whole, name);
-	type_try(s, &type, whole);
+	if (type_of(dw, die, &type) && is_compound(dw->dwarf_tag(&type)) &&
+	    !dw->dwarf_diename(&type))
+		type_add(w, &type, dw->dwarf_diename(die));
 }
 
-static void walk(struct search *s, Dwarf_Die *parent, int depth)
+static void types_walk(struct walk *w, Dwarf_Die *parent, int depth)
 {
+	const struct hp_dwarf *dw = w->search->dw;
 	Dwarf_Die die;
 
-	if (depth > DEPTH_MAX || s->dw->dwarf_child(parent, &die) != 0)
+	if (depth > DEPTH_MAX || dw->dwarf_child(parent, &die) != 0)
 		return;
 	do {
-		const char *name = s->dw->dwarf_diename(&die);
-		int tag = s->dw->dwarf_tag(&die);
+		int tag = dw->dwarf_tag(&die);
 
-		s->seen++;
-		if (is_over(s)) {
-			s->is_ambiguous = true;
+		w->search->seen++;
+		if (is_over(w->search)) {
+			w->unit->is_cut = true;
 			return;
 		}
 		if (is_compound(tag))
-			compound_note(s, &die, name, depth);
+			compound_note(w, &die, dw->dwarf_diename(&die), depth);
 		else if (tag == DW_TAG_typedef)
-			typedef_note(s, &die, name);
-		else if (tag == DW_TAG_namespace || tag == DW_TAG_subprogram ||
-			 tag == DW_TAG_lexical_block)
-			inside_walk(s, &die, tag == DW_TAG_namespace ? name : NULL, depth);
-	} while (s->dw->dwarf_siblingof(&die, &die) == 0);
+			typedef_note(w, &die);
+		else if (tag == DW_TAG_namespace)
+			inside_walk(w, &die, dw->dwarf_diename(&die), depth);
+		else if (tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block)
+			inside_walk(w, &die, NULL, depth);
+	} while (dw->dwarf_siblingof(&die, &die) == 0);
+}
+
+static void members_free(struct hp_members *members)
+{
+	for (size_t i = 0; i < members->count; i++) {
+		for (size_t k = 0; k < members->units[i].count; k++)
+			free(members->units[i].types[k].name);
+		free(members->units[i].types);
+	}
+	free(members->units);
+	free(members->variables);
+	free(members);
+}
+
+static struct hp_members *members_of(struct hp_symbol_file *file)
+{
+	if (!file->members)
+		file->members = hp_xcalloc(1, sizeof(*file->members));
+	file->members_free = members_free;
+	return file->members;
+}
+
+static const struct unit *unit_of(struct search *s, struct hp_members *members, Dwarf_Die *die)
+{
+	struct walk walk = { .search = s };
+
+	for (size_t i = 0; i < members->count; i++)
+		if (members->units[i].id == die->addr)
+			return &members->units[i];
+	members->units =
+		hp_xgrow(members->units, members->count, &members->room, sizeof(*members->units));
+	walk.unit = &members->units[members->count++];
+	*walk.unit = (struct unit){ .id = die->addr };
+	types_walk(&walk, die, 0);
+	return walk.unit;
 }
 
 static char *text_of(const struct search *s)
@@ -357,28 +435,88 @@ static char *text_of(const struct search *s)
 
 /* --- variables --- */
 
-/* A variable of that name and size among a unit's or a namespace's. */
-static bool variable_find(struct search *s, Dwarf_Die *parent, const char *wanted, int depth)
+/* The variables of a unit or a namespace. */
+static void variables_walk(struct search *s, struct hp_members *members, Dwarf_Die *parent,
+			   int depth)
 {
-	Dwarf_Die die, type;
+	Dwarf_Die die;
 
 	if (depth > DEPTH_MAX || s->dw->dwarf_child(parent, &die) != 0)
-		return false;
+		return;
 	do {
-		const char *name = s->dw->dwarf_diename(&die);
 		int tag = s->dw->dwarf_tag(&die);
+		const char *name = tag == DW_TAG_variable ? s->dw->dwarf_diename(&die) : NULL;
 
 		s->seen++;
 		if (is_over(s))
+			return;
+		if (tag == DW_TAG_namespace)
+			variables_walk(s, members, &die, depth + 1);
+		if (!name)
+			continue;
+		members->variables = hp_xgrow(members->variables, members->variable_count,
+					      &members->variable_room, sizeof(*members->variables));
+		members->variables[members->variable_count] =
+			(struct variable){ name, (uint32_t)members->variable_count, die };
+		members->variable_count++;
+	} while (s->dw->dwarf_siblingof(&die, &die) == 0);
+}
+
+static int compare_variables(const void *left, const void *right)
+{
+	const struct variable *a = left, *b = right;
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : a->place < b->place ? -1 : a->place > b->place;
+}
+
+static void variables_read(struct search *s, struct hp_members *members, Dwfl_Module *module)
+{
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+
+	if (members->has_variables)
+		return;
+	members->has_variables = true;
+	while (!is_over(s) && (unit = s->dw->dwfl_module_nextcu(module, unit, &bias)))
+		variables_walk(s, members, unit, 0);
+	if (members->variable_count)
+		qsort(members->variables, members->variable_count, sizeof(*members->variables),
+		      compare_variables);
+}
+
+/* The first of a name. */
+static size_t variable_first(const struct hp_members *members, const char *name)
+{
+	size_t low = 0, high = members->variable_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(members->variables[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A variable of that name and size that has the member. */
+static bool variable_find(struct search *s, struct hp_members *members, const char *name)
+{
+	Dwarf_Die type;
+
+	for (size_t i = variable_first(members, name); i < members->variable_count; i++) {
+		struct variable *variable = &members->variables[i];
+
+		if (strcmp(variable->name, name) != 0)
 			return false;
-		if (tag == DW_TAG_namespace && variable_find(s, &die, wanted, depth + 1))
-			return true;
-		if (tag == DW_TAG_variable && name && strcmp(name, wanted) == 0 &&
-		    type_of(s->dw, &die, &type) && size_of(s, type, 0) == s->wanted->size &&
+		if (type_of(s->dw, &variable->die, &type) &&
+		    size_of(s, type, 0) == s->wanted->size &&
 		    member_at(s, type, s->wanted->offset, s->path, 0))
 			return true;
 		*s->path = '\0';
-	} while (s->dw->dwarf_siblingof(&die, &die) == 0);
+	}
 	return false;
 }
 
@@ -398,16 +536,15 @@ char *hp_member_of_variable(struct hp_symbol_file *file, const char *name,
 {
 	struct search s = { .dw = hp_dwarf_load(), .wanted = wanted };
 	uint64_t began = cpu_ns();
-	bool is_found = false;
 	Dwfl_Module *module = NULL;
-	Dwarf_Die *unit = NULL;
-	Dwarf_Addr bias;
+	bool is_found = false;
 
 	if (search_begin(&s, file, began))
 		module = hp_symbol_file_module(file);
-	while (module && !is_found && !is_over(&s) &&
-	       (unit = s.dw->dwfl_module_nextcu(module, unit, &bias)))
-		is_found = variable_find(&s, unit, name, 0);
+	if (module) {
+		variables_read(&s, members_of(file), module);
+		is_found = variable_find(&s, members_of(file), name);
+	}
 	spent_ns += cpu_ns() - began;
 	path_end(s.path);
 	return is_found && *s.path ? hp_xprintf("%s%s%s", name, *s.path == '[' ? "" : ".", s.path)
@@ -418,13 +555,17 @@ char *hp_member_name(struct hp_symbol_file *file, const struct hp_member_wanted 
 {
 	uint64_t address = wanted->address, began = cpu_ns();
 	struct search s = { .dw = hp_dwarf_load(), .wanted = wanted };
-	Dwarf_Die *unit = NULL;
+	Dwarf_Die *die = NULL;
+	const struct unit *unit;
 
 	if (search_begin(&s, file, began))
-		unit = hp_symbol_file_unit(file, &address);
-	if (!unit)
+		die = hp_symbol_file_unit(file, &address);
+	if (!die)
 		return NULL;
-	walk(&s, unit, 0);
+	unit = unit_of(&s, members_of(file), die);
+	for (size_t i = 0; i < unit->count && !is_over(&s); i++)
+		type_try(&s, &unit->types[i]);
+	s.is_ambiguous |= unit->is_cut || is_over(&s);
 	spent_ns += cpu_ns() - began;
 	return text_of(&s);
 }

@@ -324,6 +324,8 @@ void hp_symbol_file_release(struct hp_symbol_file *file)
 	free(file->ranges);
 	free(file->names);
 	hp_answers_close(file->answers);
+	if (file->members)
+		file->members_free(file->members);
 	if (file->dwfl)
 		hp_dwarf_load()->dwfl_end(file->dwfl);
 	memset(file, 0, sizeof(*file));

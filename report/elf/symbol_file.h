@@ -22,6 +22,7 @@
 #include "report/read/model.h"
 
 struct hp_answers;
+struct hp_members;
 
 struct hp_symbol {
 	uint64_t address;	/* of the file */
@@ -50,6 +51,8 @@ struct hp_symbol_file {
 	uint64_t bias;	/* libdwfl's address = address of the file + bias */
 	char *names;	/* texts of symbols are here, or libdw's */
 	struct hp_answers *answers;	/* of debug information, from earlier reports; NULL = none */
+	struct hp_members *members;	/* member.h's, as far as they were requested */
+	void (*members_free)(struct hp_members *members);
 	struct hp_symbol *symbols;	/* functions, by address */
 	size_t count;
 	struct hp_symbol *data;	/* variables */

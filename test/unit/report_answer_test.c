@@ -123,6 +123,49 @@ TEST(answer, another_debug_file_or_user_has_none)
 	end();
 }
 
+/* A long list: what was found first stays valid while more is added, and all of it is in the file. */
+TEST(answer, texts_stay_where_they_are)
+{
+	struct hp_inline first[HP_INLINES_MAX], list[HP_INLINES_MAX];
+	struct hp_answers *answers;
+	size_t count;
+
+	begin();
+	answers_make();
+	answers = answers_open(7);
+	CHECK(!hp_answers_grow(answers));
+	for (uint64_t i = 0; i < 5000; i++) {
+		char *name = hp_xprintf("f%llu", (unsigned long long)i);
+		const struct hp_inline one = { name, i % 2 ? "a.c" : "b.c", (int)i, 0 };
+
+		hp_answers_add(answers, 0x10000 + 16 * i, 0x10010 + 16 * i, &one, 1);
+		free(name);
+		if (i == 0) {
+			hp_answers_settle(answers);
+			CHECK(hp_answers_find(answers, 0x10000, first, &count));
+		}
+	}
+	hp_answers_settle(answers);
+	CHECK(hp_answers_grow(answers));
+	CHECK_STR(first[0].name, "f0");
+	CHECK_STR(first[0].file, "b.c");
+	CHECK(hp_answers_has(answers, 0x10000, 0x10000 + 16 * 5000));
+	CHECK(!hp_answers_has(answers, 0xffff, 0x10010));
+	hp_answers_close(answers);
+	answers = answers_open(7);
+	for (uint64_t i = 0; i < 5000; i++) {
+		char *name = hp_xprintf("f%llu", (unsigned long long)i);
+
+		CHECK(hp_answers_find(answers, 0x1000f + 16 * i, list, &count));
+		CHECK_STR(list[0].name, name);
+		CHECK_EQ(list[0].line, (int)i);
+		free(name);
+	}
+	CHECK_EQ(count_at(answers, 0x1000), 2);
+	hp_answers_close(answers);
+	end();
+}
+
 /* Each byte of the file in turn is another one: nothing is read from outside of it. */
 TEST(answer, a_damaged_file_does_no_harm)
 {
