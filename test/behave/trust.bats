@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # trust.bats - a process that gave up its rights keeps the segment; its writes there make neither root's
-# helper nor root's report do anything beyond its own rights.  doc/internals/safety.md, "Who believes what".
+# helper nor root's report do anything beyond its own rights.  doc/internals/safety.md, "Trust between processes".
 
 load helper
 
