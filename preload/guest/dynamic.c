@@ -54,6 +54,31 @@ struct hp_dynamic hp_dynamic_read(const struct dl_phdr_info *info)
 	return object;
 }
 
+struct search {
+	uintptr_t address;
+	struct hp_dynamic object;
+};
+
+static int look_for(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *search = data;
+	struct hp_dynamic object = hp_dynamic_read(info);
+
+	(void)size;
+	if (!hp_dynamic_holds(&object, search->address))
+		return 0;
+	search->object = object;
+	return 1;
+}
+
+struct hp_dynamic hp_dynamic_at(uintptr_t address)
+{
+	struct search search = { .address = address };
+
+	dl_iterate_phdr(look_for, &search);
+	return search.object;
+}
+
 static uint32_t hash_of(const char *name)
 {
 	uint32_t hash = 5381;

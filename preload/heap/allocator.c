@@ -6,10 +6,12 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "preload/guest/dynamic.h"
 #include "preload/guest/early.h"
 #include "preload/heap/heap.h"
 #include "segment/layout/process.h"
@@ -78,25 +80,14 @@ bool hp_allocator_resolve(void)
 	return true;
 }
 
-struct place {
-	const void *object;	/* where it begins; NULL = not known */
-	const char *file;
-	bool is_program;
-};
-
-static struct place place_of(const void *address)
+static bool is_program(const struct hp_dynamic *object)
 {
-	struct place place = { .object = NULL };
-	struct link_map *map = NULL;
-	Dl_info info;
+	return object->file && !*object->file;
+}
 
-	if (!address || !dladdr1 || !dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP))
-		return place;
-	place.object = info.dli_fbase;
-	place.file = info.dli_fname;
-	/* The loader knows the program by no name. */
-	place.is_program = map && !map->l_name[0];
-	return place;
+static struct hp_dynamic object_of(const void *address)
+{
+	return hp_dynamic_at((uintptr_t)address);
 }
 
 /*
@@ -107,10 +98,12 @@ static struct place place_of(const void *address)
 static bool is_stub(const void *address)
 {
 	const ElfW(Sym) *symbol = NULL;
+	struct hp_dynamic object = object_of(address);
 	Dl_info info;
 
-	return address && dladdr1 && dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) &&
-	       symbol && symbol->st_shndx == SHN_UNDEF;
+	return is_program(&object) && dladdr1 &&
+	       dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	       symbol->st_shndx == SHN_UNDEF;
 }
 
 /*
@@ -131,19 +124,19 @@ static const void *first_malloc(void)
 	return &hp_allocator;
 }
 
-static uint32_t kind_of(struct place *place)
+static uint32_t kind_of(struct hp_dynamic *object)
 {
-	const void *libc = place_of((const void *)gnu_get_libc_version).object;
+	struct hp_dynamic libc = object_of((const void *)gnu_get_libc_version);
 	const void *found;
 
 	memcpy(&found, &hp_allocator.malloc, sizeof(found));
 	/* Not by our function's address: the loader would tell us that of the first one, too. */
-	*place = place_of(first_malloc());
-	if (place->object == place_of(&hp_allocator).object)
-		*place = place_of(found);
+	*object = object_of(first_malloc());
+	if (object->begin == object_of(&hp_allocator).begin)
+		*object = object_of(found);
 	else
-		return place->is_program ? HP_ALLOCATOR_INSIDE : HP_ALLOCATOR_BEFORE;
-	if (libc && place->object == libc)
+		return is_program(object) ? HP_ALLOCATOR_INSIDE : HP_ALLOCATOR_BEFORE;
+	if (libc.begin && object->begin == libc.begin)
 		return HP_ALLOCATOR_GLIBC;
 	return HP_ALLOCATOR_OTHER;
 }
@@ -151,16 +144,16 @@ static uint32_t kind_of(struct place *place)
 uint32_t hp_allocator_kind(const char **file)
 {
 	struct hp_heap_local *was;
-	struct place place;
+	struct hp_dynamic object;
 	uint32_t kind;
 
 	hp_allocator_resolve();
 	was = hp_heap_pause();
-	kind = kind_of(&place);
+	kind = kind_of(&object);
 	/* As above: a failed lookup left a message. */
 	dlerror();
 	hp_heap_go_on(was);
-	*file = place.file;
+	*file = is_program(&object) ? program_invocation_name : object.file;
 	return kind;
 }
 

@@ -71,36 +71,17 @@ static int look_for_any(struct dl_phdr_info *info, size_t size, void *data)
 
 static_assert(HP_OPERATORS <= 32, "a bit for each form");
 
-struct place {
-	uintptr_t address;
-	struct hp_dynamic object;	/* where it is */
-};
-
-static int look_for_place(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct place *place = data;
-	struct hp_dynamic object = hp_dynamic_read(info);
-
-	(void)size;
-	if (!hp_dynamic_holds(&object, place->address))
-		return 0;
-	place->object = object;
-	return 1;
-}
-
-static void ask_for(uint32_t i, struct place *place)
+static void ask_for(uint32_t i, struct hp_dynamic *object)
 {
 	/* A variable between, as in allocator.c. */
 	void *address = dlsym(RTLD_NEXT, names[i]);
 
 	if (!address)
 		return;
-	/* Most come from one object.  dladdr would look through all of its symbols. */
-	if (!hp_dynamic_holds(&place->object, (uintptr_t)address)) {
-		*place = (struct place){ .address = (uintptr_t)address };
-		dl_iterate_phdr(look_for_place, place);
-	}
-	next[i].is_counted = !place->object.file || !calls_malloc(&place->object);
+	/* Most come from one object. */
+	if (!hp_dynamic_holds(object, (uintptr_t)address))
+		*object = hp_dynamic_at((uintptr_t)address);
+	next[i].is_counted = !object->file || !calls_malloc(object);
 	next[i].address = address;
 	if (!next[i].is_counted)
 		__atomic_store_n(&hp_operator_passes[i], address, __ATOMIC_RELAXED);
@@ -110,14 +91,14 @@ static void ask_for(uint32_t i, struct place *place)
 static void ask(void)
 {
 	struct hp_heap_local *was = hp_heap_pause();
-	struct place place = { .address = 0 };
+	struct hp_dynamic object = { .begin = 0 };
 	int saved = errno;
 	struct forms forms = { .some = 0 };
 
 	dl_iterate_phdr(look_for_any, &forms);
 	for (uint32_t i = 0; i < HP_OPERATORS; i++)
 		if (forms.some >> i & 1)
-			ask_for(i, &place);
+			ask_for(i, &object);
 	/* A failed lookup left a message that the program would read as its own. */
 	if (forms.some)
 		dlerror();

@@ -8,7 +8,6 @@
  */
 #include "preload/hook/start.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,6 +26,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
+#include "preload/guest/dynamic.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
@@ -208,13 +208,12 @@ static bool follow_link(char path[PATH_MAX])
 /* The path and name of this library's file. */
 static void find_library(void)
 {
-	Dl_info info;
+	const char *file = hp_dynamic_at((uintptr_t)hp_start).file;
 	const char *slash;
 
-	if (!dladdr((void *)hp_start, &info) || !info.dli_fname ||
-	    strlen(info.dli_fname) >= sizeof(directory))
+	if (!file || strlen(file) >= sizeof(directory))
 		return;
-	strcpy(directory, info.dli_fname);
+	strcpy(directory, file);
 	slash = strrchr(directory, '/');
 	const char *name = slash ? slash + 1 : directory;
 	memcpy(library, name, strnlen(name, sizeof(library) - 1));
