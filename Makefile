@@ -228,7 +228,7 @@ check: all unit replay	## layers, exports, hardening, format, assertions, genera
 	@scripts/check-tests.sh
 	@scripts/check-generated.sh $(B)
 	@for cc in $(CHECK_CC); do \
-		$(MAKE) --no-print-directory B=$(B)/check-$$cc CC=$$cc STRICT=-Werror all || exit; done
+		$(MAKE) --no-print-directory B=$(B)/check-$$cc CC=$$cc STRICT=-Werror CFLAGS=-O0 all || exit; done
 fuzz:	## each parser with libFuzzer, FUZZ_SECONDS=60 each
 	@scripts/setup fuzz
 	@$(MAKE) --no-print-directory all
