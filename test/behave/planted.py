@@ -5,8 +5,8 @@
 Programs with one known fault each, and programs without one that are known.  Of each fault: is the first finding
 the right one, and is its bound at most 5 points below what the fix really gains?  That is measured without the
 profiler, five runs of both by turns; where these scatter by more than the difference the machine is too busy, and
-the bound is not judged.  Of healthy programs: nothing is found, or what is named here.  Prints a table; exits 1 if
-something is wrong.  FOLDER has the programs `planted`, `planted_cc` and `planted_calls` (with hooks)."""
+the bound is not judged.  Where a fix gains less than 10 %, as on a machine without a free core, nothing has to be
+found.  Of healthy programs: nothing is found, or what is named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_cc` and `planted_calls` (with hooks)."""
 import json
 import os
 import shutil
@@ -18,6 +18,7 @@ import time
 RUN, FOLDER, ONLY = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3:]
 ROUNDS = 5
 POINTS = 5
+WORTH = 10
 
 # Name, command, the command with the fix ("" = no gain is claimed), rules of which the first finding must be one.
 FAULTS = [
@@ -58,7 +59,7 @@ HEALTHY = [
     *[(f"{name} fixed", f"./planted {name} fixed", "") for name in ("contended", "moves", "long-strings")],
     *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared")],
     ("gzip", "gzip -k -c words", ""),
-    ("xz", "xz -T2 -k -c -2 words", ""),
+    ("xz", "xz -T2 -k -c -2 words", "imbalance"),  # two blocks, the second one is smaller
     ("bzip2", "bzip2 -k -c words", ""),
     ("sha256sum", "sha256sum words words words words words words words words", ""),
     ("sort", "sort -R -o /dev/null words", ""),
@@ -130,6 +131,9 @@ def fault_judge(name, command, fixed, rules):
     found = findings(command)
     is_right = bool(found) and found[0][0] in rules.split()
     percent, is_clear = gain(command, fixed) if fixed else (None, False)
+    if not found and percent is not None and percent < WORTH:  # as where another processor has no room
+        print(f"{name:18} {'-':52} {percent:.0f}%: nothing to gain here", flush=True)
+        return True
     bound = found[0][1] if found else None
     is_low = is_right and is_clear and bound is not None and bound < percent - POINTS
     real = "" if percent is None else f"{percent:.0f}%" + ("" if is_clear else " (not clear)")

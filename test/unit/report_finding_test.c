@@ -54,6 +54,8 @@ TEST(findings, the_kernel_copies_data_or_begins_a_call)
 	CHECK(has(hp_signs_of_kernel("ksys_write"), HP_SIGN_FILE));
 	CHECK(!has(hp_signs_of_kernel("__x64_sys_recvfrom"), HP_SIGN_FILE));
 	CHECK(has(hp_signs_of_kernel("__x64_sys_recvfrom"), HP_SIGN_SOCKET));
+	CHECK(has(hp_signs_of_library("__libc_recv"), HP_SIGN_SOCKET));
+	CHECK(!has(hp_signs_of_library("send_all"), HP_SIGN_SOCKET));
 	CHECK(has(hp_signs_of_kernel("_copy_to_iter"), HP_SIGN_DATA));
 	CHECK(has(hp_signs_of_kernel("copy_folio_from_iter_atomic"), HP_SIGN_DATA));
 	CHECK(!has(hp_signs_of_kernel("filemap_read"), HP_SIGN_DATA));

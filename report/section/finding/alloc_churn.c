@@ -43,15 +43,17 @@ static void find(struct hp_survey *survey)
 	double allocator = allocator_ns(survey), all, gain, share;
 	struct hp_finding *finding;
 	struct hp_text_cell count, time;
+	uint64_t blocks;
 
 	if (!row || !hp_site_is_named(survey, row) || !hp_survey_has_samples(survey) ||
 	    sum->count < BLOCKS_MIN || allocator < CPU_MIN * survey->cpu_ns)
 		return;
-	share = (double)sum->count / (double)survey->answer->heap_blocks;
+	blocks = hp_site_function_blocks(survey, row);
+	share = (double)blocks / (double)survey->answer->heap_blocks;
 	all = around_ns(survey) > allocator ? around_ns(survey) : allocator;
 	gain = hp_survey_worth(survey, all * share);
-	if (gain < BLOCK_NS * (double)sum->count)
-		gain = BLOCK_NS * (double)sum->count;
+	if (gain < BLOCK_NS * (double)blocks)
+		gain = BLOCK_NS * (double)blocks;
 	gain = gain < survey->wall_ns ? gain : survey->wall_ns;
 	if (share < PATH_MIN || !hp_survey_is_worth(survey, gain))
 		return;
@@ -61,7 +63,7 @@ static void find(struct hp_survey *survey)
 	finding->facts =
 		hp_xprintf("%s blocks, %.0f%% of all; the allocator takes %s of CPU time "
 			   "(%.0f%%)",
-			   hp_format_count(&count, sum->count), 100 * share,
+			   hp_format_count(&count, blocks), 100 * share,
 			   hp_format_time(&time, allocator), 100 * allocator / survey->cpu_ns);
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
@@ -73,8 +75,8 @@ const struct hp_rule hp_rule_alloc_churn = {
 	.key = "alloc-churn",
 	.find = find,
 	.pattern =
-		"At least 8% of the CPU time is spent in the allocator, one call path makes at "
-		"least 20% of all blocks, and at least 10,000.  The gain is that path's share of "
+		"At least 8% of the CPU time is spent in the allocator, one function makes at "
+		"least 20% of all blocks, and one of its call paths at least 10,000.  The gain is the function's share of "
 		"the CPU time of the allocator, and of the functions of C++'s library that "
 		"called it; at least 20 ns a block.",
 	.wrong = "The blocks live long, and each is needed.",

@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/section/finding/rules.h"
 
 #define SHORT_NS 2e7 /* runs that are too short to judge */
+#define BUSY 0.7 /* of the wall time: runs that compute */
+#define ONE_CORE 1.1 /* in use, at most */
 #define IDLE 0.3 /* of the wall time: waits say what there is to say */
 #define POINTER(name) &hp_rule_##name,
 
@@ -70,39 +73,54 @@ static int compare(const void *left, const void *right)
 
 /* --- nothing was found --- */
 
-/* Threads ran, or would have with more cores, for longer than they waited for any one kind of thing. */
-static bool is_computing(const struct hp_answer_time *time)
+/* Whatever else waits meanwhile: some thread ran most of the time, or would have with more cores. */
+static bool is_computing(const struct hp_survey *survey)
 {
-	double most = 0, busy = 0;
+	return survey->ran_ns + survey->ready_ns >= BUSY * survey->wall_ns;
+}
 
-	for (size_t i = 0; i < time->count; i++) {
-		const struct hp_answer_part *part = &time->parts[i];
+/* How well it uses the cores: one is busy, or none was free. */
+static const char *cores_text(const struct hp_survey *survey)
+{
+	if (survey->ready_ns > survey->ran_ns)
+		return ", as far as it gets a core";
+	if (survey->cores > 1 && survey->ran_ns <= ONE_CORE * survey->wall_ns)
+		return ", on one core";
+	return "";
+}
 
-		if (strcmp(part->what, "running") == 0 || strncmp(part->what, "ready", 5) == 0)
-			busy += part->ns;
-		else if (part->ns > most)
-			most = part->ns;
-	}
-	return busy > 0 && busy >= most;
+static char *computing_text(const struct hp_survey *survey)
+{
+	const struct hp_answer_cpu *most = &survey->answer->cpu[0];
+	double saved = hp_survey_worth(survey, (double)most->ns) / 2;
+
+	return hp_xprintf("No known pattern of waste: it computes%s.  %s has %.0f%% of the CPU "
+			  "time; at twice its speed the run takes at most %.0f%% less.",
+			  cores_text(survey), most->name, 100 * (double)most->ns / survey->cpu_ns,
+			  100 * saved / survey->wall_ns);
+}
+
+/* The longest wait with a known cause; NULL = none weighs. */
+static const struct hp_answer_wait *wait_of(const struct hp_answer *answer)
+{
+	for (size_t i = 0; i < answer->wait_count; i++)
+		if (answer->waits[i].who)
+			return &answer->waits[i];
+	return NULL;
 }
 
 static char *none_text(const struct hp_survey *survey)
 {
 	const struct hp_answer *answer = survey->answer;
-	const struct hp_answer_time *time = &answer->time;
-	double share, saved;
+	const struct hp_answer_wait *wait = wait_of(answer);
+	struct hp_text_cell time;
 
-	if (answer->cpu_count && answer->cpu[0].function != HP_NONE && is_computing(time)) {
-		share = (double)answer->cpu[0].ns / survey->cpu_ns;
-		saved = hp_survey_worth(survey, (double)answer->cpu[0].ns / 2) / survey->wall_ns;
-		return hp_xprintf("No known pattern of waste: it computes.  %s has %.0f%% of the "
-				  "CPU time; at twice its speed the run takes at most %.0f%% less.",
-				  answer->cpu[0].name, 100 * share, 100 * saved);
-	}
-	if (time->count && strcmp(time->parts[0].what, "running") != 0 &&
-	    strcmp(time->parts[0].what, "other waits") != 0)
-		return hp_xprintf("No known pattern of waste.  The threads' time is mostly: %s.",
-				  time->parts[0].what);
+	if (answer->cpu_count && answer->cpu[0].function != HP_NONE && is_computing(survey))
+		return computing_text(survey);
+	if (wait)
+		return hp_xprintf("No known pattern of waste: it mostly waits.  %s waits %s for "
+				  "%s.",
+				  wait->who, hp_format_time(&time, wait->ns), wait->what);
 	return hp_xstrdup("No known pattern of waste.");
 }
 

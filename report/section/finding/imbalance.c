@@ -79,6 +79,17 @@ static void team_add(struct hp_survey *survey, const struct team *team, double g
 	free(thread);
 }
 
+/*
+ * What it has too much of, as long as that took it: with less to do it would also have waited less for
+ * a processor.
+ */
+static double gain_of(const struct team *team, double even_ns)
+{
+	double ran = team->busiest->ran_ns;
+
+	return ran > even_ns ? team->most_ns * (ran - even_ns) / ran : 0;
+}
+
 static void find(struct hp_survey *survey)
 {
 	struct team *teams = hp_xcalloc(TEAMS_MAX, sizeof(*teams));
@@ -91,7 +102,7 @@ static void find(struct hp_survey *survey)
 		double cores =
 			(double)team->count < survey->cores ? (double)team->count : survey->cores;
 		double even = cores > 0 ? survey->ran_ns / cores : survey->ran_ns;
-		double gain = team->most_ns - even;
+		double gain = team->busiest ? gain_of(team, even) : 0;
 
 		if (team->count >= 2 && team->busiest &&
 		    team->busiest->ran_ns >= RATIO_MIN * team->ran_ns / (double)team->count &&
@@ -106,7 +117,8 @@ const struct hp_rule hp_rule_imbalance = {
 	.find = find,
 	.pattern = "Of the threads that begin with one function, the busiest ran for at least 1.4 "
 		   "times the mean, and ran or was ready for at least 50% of the wall time.  The "
-		   "gain is that time less all CPU time spread over the cores.",
+		   "gain is the part of that time in which it ran beyond all CPU time spread over "
+		   "the cores.",
 	.wrong =
 		"The threads have different jobs; or they write to the same cache lines: then more "
 		"threads that run at once make each of them slower.",

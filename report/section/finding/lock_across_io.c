@@ -16,9 +16,11 @@
 
 #define HOLD_MIN 0.3 /* of the wall time */
 #define BLOCKED_MIN 0.3 /* of the holds */
+#define SYNC_MIN 0.2 /* of the waits for the disk: short ones have no system call */
 
 static const char *const kinds[] = { "disk", "sleep", "socket", "pipe", "poll", "child" };
 
+#define DISK 0
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 /* "f" of "f (file.c:12)". */
@@ -67,13 +69,20 @@ static bool is_on_stack(struct search *search, uint32_t stack)
 	return false;
 }
 
-/* The function's blocking calls, by kind. */
-static void blocked_sum(struct hp_survey *survey, const char *function, double sums[KINDS])
+/* A function's blocking calls. */
+struct blocked {
+	double ns[KINDS];
+	double sync_ns; /* of the disk's: in fsync and the like */
+};
+
+static struct blocked blocked_sum(struct hp_survey *survey, const char *function)
 {
+	const struct hp_owners *owners = hp_owners_of(survey->report);
 	const struct hp_model_sampling *sampling = &survey->report->model.sampling;
 	struct search search = { survey, function,
 				 hp_xcalloc(hp_report_cpu(survey->report)->function_count,
 					    sizeof(uint8_t)) };
+	struct blocked blocked = { .sync_ns = 0 };
 
 	for (uint32_t i = 1; i < sampling->stack_count; i++) {
 		const char *on;
@@ -81,11 +90,35 @@ static void blocked_sum(struct hp_survey *survey, const char *function, double s
 		if (!sampling->stacks[i].waits)
 			continue;
 		on = hp_offcpu_cause(survey->report, i);
-		for (size_t k = 0; k < KINDS; k++)
-			if (strcmp(on, kinds[k]) == 0 && is_on_stack(&search, i))
-				sums[k] += (double)sampling->stacks[i].blocked_ns;
+		for (size_t k = 0; k < KINDS; k++) {
+			double ns = (double)sampling->stacks[i].blocked_ns;
+
+			if (strcmp(on, kinds[k]) != 0 || !is_on_stack(&search, i))
+				continue;
+			blocked.ns[k] += ns;
+			blocked.sync_ns += k == DISK && owners->of_stack[i].is_sync ? ns : 0;
+		}
 	}
 	free(search.is_it);
+	return blocked;
+}
+
+/* Fewer syncs instead of shorter holds: all waits for the disk go, too, and for a core after each. */
+static double gain_without_syncs(const struct hp_survey *survey)
+{
+	double needed = survey->ran_ns / survey->cores, most = 0;
+
+	for (size_t i = 0; i < survey->threads->count; i++) {
+		const struct hp_thread_row *row = &survey->threads->rows[i];
+		double waited =
+			row->waits_ns[HP_WAIT_LOCK] + row->waits_ns[HP_THREAD_DISK] + row->ready_ns;
+
+		if (row->ran_ns > needed)
+			needed = row->ran_ns;
+		if (waited > most)
+			most = waited;
+	}
+	return most < survey->wall_ns - needed ? most : survey->wall_ns - needed;
 }
 
 static const char *kind_text(const char *kind)
@@ -102,8 +135,9 @@ static const char *kind_text(const char *kind)
 }
 
 static void group_add(struct hp_survey *survey, const struct hp_lock_group *group,
-		      const char *function, size_t kind, double blocked_ns)
+		      const char *function, size_t kind, const struct blocked *blocked)
 {
+	bool is_sync = kind == DISK && blocked->sync_ns >= SYNC_MIN * blocked->ns[DISK];
 	char *name = hp_lock_group_name(survey, group);
 	char *holder = hp_lock_group_holder(survey, group);
 	char *facts = hp_lock_group_facts(group);
@@ -111,17 +145,21 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 		hp_finding_add(survey, &hp_rule_lock_across_io, hp_xstrdup(name));
 	struct hp_text_cell time;
 
-	finding->advice = hp_xprintf("Take the wait for %s out of %s: %s holds it meanwhile.",
-				     kind_text(kinds[kind]), name, holder);
-	finding->facts = hp_xprintf("%s; held for %.0f%% of the time; %s waits %s for %s", facts,
-				    100 * group->hold_ns / survey->wall_ns, function,
-				    hp_format_time(&time, blocked_ns), kind_text(kinds[kind]));
+	finding->advice = hp_xprintf("Take the wait for %s out of %s%s: %s holds it meanwhile.",
+				     kind_text(kinds[kind]), name,
+				     is_sync ? ", or sync several records at once" : "", holder);
+	finding->facts =
+		hp_xprintf("%s; held for %.0f%% of the time; %s waits %s for %s", facts,
+			   100 * group->hold_ns / survey->wall_ns, function,
+			   hp_format_time(&time, blocked->ns[kind]), kind_text(kinds[kind]));
 	finding->gain_ns = hp_lock_group_gain(survey, group);
+	if (is_sync && gain_without_syncs(survey) > finding->gain_ns)
+		finding->gain_ns = gain_without_syncs(survey);
 	finding->confidence = HP_LIKELY;
 	hp_lock_group_evidence(survey, group, finding);
 	hp_finding_evidence(finding, &hp_offcpu_section, hp_xstrdup(function),
 			    hp_xprintf("blocked on %s for %s", kinds[kind],
-				       hp_format_time(&time, blocked_ns)));
+				       hp_format_time(&time, blocked->ns[kind])));
 	free(name);
 	free(holder);
 	free(facts);
@@ -141,20 +179,21 @@ static char *holder_name(struct hp_survey *survey, const struct hp_lock_group *g
 
 static void group_look(struct hp_survey *survey, const struct hp_lock_group *group)
 {
-	double sums[KINDS] = { 0 }, all = 0;
+	struct blocked blocked;
+	double all = 0;
 	size_t most = 0;
 	char *function;
 
 	if (!hp_lock_group_is_worth(survey, group) || group->hold_ns < HOLD_MIN * survey->wall_ns)
 		return;
 	function = holder_name(survey, group);
-	blocked_sum(survey, function, sums);
+	blocked = blocked_sum(survey, function);
 	for (size_t i = 0; i < KINDS; i++) {
-		all += sums[i];
-		most = sums[i] > sums[most] ? i : most;
+		all += blocked.ns[i];
+		most = blocked.ns[i] > blocked.ns[most] ? i : most;
 	}
 	if (all >= BLOCKED_MIN * group->hold_ns)
-		group_add(survey, group, function, most, sums[most]);
+		group_add(survey, group, function, most, &blocked);
 	free(function);
 }
 
@@ -183,7 +222,8 @@ const struct hp_rule hp_rule_lock_across_io = {
 	.pattern =
 		"Threads wait for a lock (the rule lock-contention); it is held for at least 30% "
 		"of the wall time, and the function that held it was blocked on a disk, a timer, "
-		"a socket, a pipe or a child for at least 30% of the time that it held the lock.",
+		"a socket, a pipe or a child for at least 30% of the time that it held the lock.  If it "
+		"was blocked in fsync, the gain is as with no fsync at all.",
 	.wrong = "The function waits before it takes the lock or after it has given it back: both "
 		 "are known by the function's name only.  Or the data have to be on disk before "
 		 "another thread may go on.",

@@ -14,6 +14,8 @@
 #include "report/section/wait/lock_view.h"
 
 #define WAITS_MIN 50 /* contended acquisitions */
+#define HELD_MIN \
+	0.5 /* of the wall time: fewer waits are enough, as whoever gives it back takes it again */
 #define LIVES_MIN 0.05 /* of the threads' lives: waits for it */
 #define GROUPS_MAX 256 /* of a damaged segment there may be any number; so of holders and waiters */
 #define GAIN_MIN 0.1 /* of the wall time */
@@ -131,6 +133,17 @@ static int compare(const void *left, const void *right)
 	return a->first < b->first ? -1 : a->first > b->first;
 }
 
+/*
+ * Many acquisitions waited, or few did because the lock is unfair: the thread that has just
+ * released it takes it again, and the others wait for many of its holds at once.
+ */
+static bool is_contended(const struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	return group->contended >= WAITS_MIN ||
+	       (group->contended && group->count >= WAITS_MIN &&
+		group->hold_ns >= HELD_MIN * survey->wall_ns * (double)group->locks);
+}
+
 struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 {
 	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
@@ -153,7 +166,7 @@ struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 		row_add(group, row, tick_ns);
 	}
 	for (size_t i = 0; i < *count; i++)
-		if (groups[i].contended >= WAITS_MIN)
+		if (is_contended(survey, &groups[i]))
 			waits_set(&groups[i], locks, tick_ns);
 	if (*count)
 		qsort(groups, *count, sizeof(*groups), compare);
@@ -185,7 +198,7 @@ bool hp_lock_group_is_worth(const struct hp_survey *survey, const struct hp_lock
 {
 	double gain = hp_lock_group_gain(survey, group);
 
-	return group->contended >= WAITS_MIN && group->holder.holder.address &&
+	return is_contended(survey, group) && group->holder.holder.address &&
 	       group->wait_ns >= LIVES_MIN * survey->life_ns &&
 	       gain >= GAIN_MIN * survey->wall_ns && hp_survey_is_worth(survey, gain);
 }

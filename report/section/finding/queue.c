@@ -18,13 +18,16 @@ struct hp_busiest hp_survey_busiest(const struct hp_survey *survey)
 		const struct hp_thread_row *row = &survey->threads->rows[i];
 		double ns = row->ran_ns + row->ready_ns;
 
-		if (!busiest.first || ns > busiest.first_ns) {
-			busiest.second_ns = busiest.first_ns;
-			busiest.first_ns = ns;
-			busiest.first = row;
-		} else if (ns > busiest.second_ns) {
-			busiest.second_ns = ns;
-		}
+		if (busiest.first && ns <= busiest.first_ns)
+			continue;
+		busiest.first_ns = ns;
+		busiest.first = row;
+	}
+	for (size_t i = 0; i < survey->threads->count; i++) {
+		const struct hp_thread_row *row = &survey->threads->rows[i];
+
+		if (row != busiest.first && row->ran_ns > busiest.second_ns)
+			busiest.second_ns = row->ran_ns;
 	}
 	return busiest;
 }
@@ -48,6 +51,16 @@ const struct hp_channel_row *hp_queue_most(struct hp_survey *survey, bool is_ful
 		*place = i;
 	}
 	return most;
+}
+
+char *hp_queue_text(struct hp_survey *survey, size_t place)
+{
+	const struct hp_channel_row *row = &hp_channel_rows(survey->report)->rows[place];
+	char *name = hp_text_clean(hp_channel_row_name(survey->report, place));
+	char *text = hp_xprintf("%s %s", hp_channel_kind_name(row->kind), name);
+
+	free(name);
+	return text;
 }
 
 char *hp_thread_text(const struct hp_thread_row *row)

@@ -23,7 +23,7 @@ static void find(struct hp_survey *survey)
 	double starved, gain, cores;
 	struct hp_finding *finding;
 	struct hp_text_cell count, time, busy;
-	char *writer;
+	char *writer, *queue;
 
 	if (!row || survey->worked < 2 || survey->cores < 2)
 		return;
@@ -36,10 +36,11 @@ static void find(struct hp_survey *survey)
 		return;
 	finding = hp_finding_add(survey, &hp_rule_queue_empty,
 				 hp_text_clean(hp_channel_row_name(survey->report, place)));
+	queue = hp_queue_text(survey, place);
 	writer = hp_thread_text(busiest.first);
 	finding->advice = hp_xprintf("One thread cannot fill %s fast enough: write with more "
 				     "threads, or let readers do part of that work.",
-				     finding->subject);
+				     queue);
 	finding->facts = hp_xprintf("readers waited %s times, %s in all; %s was busy for %s",
 				    hp_format_count(&count, row->starved.count),
 				    hp_format_time(&time, starved), writer,
@@ -48,6 +49,7 @@ static void find(struct hp_survey *survey)
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_channels_section, hp_xstrdup(finding->subject),
 			    hp_xstrdup(finding->facts));
+	free(queue);
 	free(writer);
 }
 

@@ -22,21 +22,23 @@ static void find(struct hp_survey *survey)
 	double blocked, gain, most;
 	struct hp_finding *finding;
 	struct hp_text_cell count, time;
-	char *reader;
+	char *reader, *queue;
 
 	if (!row || survey->worked < 2 || row->blocked.count < WAITS_MIN)
 		return;
 	blocked = (double)row->blocked.ticks * survey->report->model.ns_per_tick;
 	most = survey->wall_ns - busiest.second_ns;
 	gain = blocked < most ? blocked : most;
-	if (blocked < BLOCKED_MIN * survey->wall_ns || !hp_survey_is_worth(survey, gain))
+	if (blocked < BLOCKED_MIN * survey->wall_ns || row->blocked.ticks < row->starved.ticks ||
+	    !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_queue_full,
 				 hp_text_clean(hp_channel_row_name(survey->report, place)));
+	queue = hp_queue_text(survey, place);
 	reader = hp_thread_text(busiest.first);
 	finding->advice = hp_xprintf("The reader of %s is too slow: read with more threads, or do "
 				     "less for each message.",
-				     finding->subject);
+				     queue);
 	finding->facts = hp_xprintf("writers waited %s times for room, %s in all; the busiest "
 				    "thread is %s",
 				    hp_format_count(&count, row->blocked.count),
@@ -45,6 +47,7 @@ static void find(struct hp_survey *survey)
 	finding->confidence = HP_MEASURED;
 	hp_finding_evidence(finding, &hp_channels_section, hp_xstrdup(finding->subject),
 			    hp_xstrdup(finding->facts));
+	free(queue);
 	free(reader);
 }
 
@@ -58,7 +61,7 @@ const struct hp_rule hp_rule_queue_full = {
 	.over = over,
 	.pattern =
 		"Writers of a pipe or queue inside of one process wait for room for at least 20% "
-		"of the wall time, at least 20 times.  The gain is that time, and no more than "
+		"of the wall time, at least 20 times, and for longer than readers wait for messages.  The gain is that time, and no more than "
 		"the wall time without what the second busiest thread does.",
 	.wrong = "The reader is slow because it waits for something that a second one would wait "
 		 "for too; or the messages must be handled one after the other.",

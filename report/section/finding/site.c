@@ -4,8 +4,12 @@
  */
 #include "report/section/finding/site.h"
 
+#include <string.h>
+
 #include "report/base/memory.h"
 #include "report/section/memory/view.h"
+
+#define SHOWN_OF 100 /* names of paths with a smaller part of all blocks are not looked up */
 
 static uint64_t weight(const struct hp_alloc_sum *sum, enum hp_site_by by)
 {
@@ -47,6 +51,24 @@ struct hp_alloc_row *hp_site_most(struct hp_survey *survey, enum hp_site_by by,
 		    (most < count ? weight(&view->sites[most].sum, by) : 0))
 			most = i;
 	return most < count ? hp_site_at(survey, most, sum) : NULL;
+}
+
+uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *row)
+{
+	const char *name = hp_alloc_row_name(survey->report, row);
+	size_t length = strcspn(name, " "), count = hp_site_count(survey);
+	uint64_t least = survey->answer->heap_blocks / SHOWN_OF, blocks = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct hp_alloc_row *other = &hp_alloc_view(survey->report)->sites[i];
+		const char *its = other->sum.count > least || other == row
+					  ? hp_alloc_row_name(survey->report, other)
+					  : "";
+
+		if (strncmp(its, name, length) == 0 && strcspn(its, " ") == length)
+			blocks += other->sum.count;
+	}
+	return blocks;
 }
 
 bool hp_site_knows_lost(struct hp_survey *survey)

@@ -16,6 +16,9 @@ enum hp_site_by { HP_SITE_BLOCKS, HP_SITE_PEAK, HP_SITE_LEFT };
 struct hp_alloc_row *hp_site_most(struct hp_survey *survey, enum hp_site_by by,
 				  const struct hp_alloc_sum **sum);
 
+/* Blocks of all paths of 1 % or more that begin in the same function. */
+uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *row);
+
 /* All of them, for rules that check each. */
 size_t hp_site_count(struct hp_survey *survey);
 struct hp_alloc_row *hp_site_at(struct hp_survey *survey, size_t place,

@@ -12,7 +12,7 @@
 
 #define CPU_MIN 0.5 /* of the CPU time, below calls on sockets */
 #define KERNEL_MIN 0.3 /* of the function */
-#define BUSY_MIN 0.7 /* of the wall time, of all threads together */
+#define BUSY_MIN 0.7 /* of the wall time, of all threads together; or ready for a processor */
 #define DATA_MAX 0.3 /* of the calls: data are copied */
 
 /* Of all functions: who asks and who answers may both be in this run. */
@@ -33,7 +33,8 @@ static double gain_of(const struct hp_survey *survey, double ns)
 {
 	double others = survey->cpu_ns - ns;
 
-	if (survey->ran_ns >= BUSY_MIN * survey->wall_ns && others < survey->wall_ns)
+	if (survey->ran_ns + survey->ready_ns >= BUSY_MIN * survey->wall_ns &&
+	    others < survey->wall_ns)
 		return survey->wall_ns - others;
 	return hp_survey_worth(survey, ns);
 }

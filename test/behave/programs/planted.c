@@ -245,7 +245,7 @@ static void queue_full(void)
 
 static void queue_empty(void)
 {
-	queue_run(2000, is_fixed ? 60000 : 120000);
+	queue_run(2000, is_fixed ? 70000 : 120000);
 }
 
 static int talk[2];

@@ -103,8 +103,7 @@ void churn()
 			continue;
 		}
 		text = prefix;
-		for (int rest = i; rest; rest /= 10)
-			text += (char)('0' + rest % 10);
+		text += std::to_string(i);
 		hash += hash_of(text);
 	}
 	printf("%zu\n", hash);
