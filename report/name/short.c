@@ -468,6 +468,29 @@ static size_t tail_at(const char *name)
 	return size;
 }
 
+/*
+ * What std::thread calls before it calls a lambda, with that one inlined as a rule, is the lambda:
+ * `std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}>>>::_M_run()`.
+ */
+static void thread_replace(char **name)
+{
+	static const char start[] = "std::thread::_", tuple[] = "std::tuple<";
+	const char *open = strstr(*name, tuple), *at, *close;
+	struct part argument;
+	char *first;
+
+	if (!starts_with(*name, start) || !open)
+		return;
+	close = bracket_end(*name, open + strlen(tuple) - 1);
+	at = open + strlen(tuple);
+	if (!argument_next(*name, &at, close, &argument))
+		return;
+	first = copy_of(argument.at, argument.size);
+	if (strstr(first, "{lambda"))
+		become(name, hp_xprintf("%s::operator()", first));
+	free(first);
+}
+
 char *hp_name_display(const char *name, size_t depth, enum hp_name_detail detail)
 {
 	size_t tail = tail_at(name);
@@ -480,6 +503,7 @@ char *hp_name_display(const char *name, size_t depth, enum hp_name_detail detail
 	free(text);
 	for (int i = 0; i < PARTS_MAX && qualified_replace(&known); i++)
 		;
+	thread_replace(&known);
 	text = render(known, end_of(known), detail == HP_NAME_SHORT ? depth : 0, detail, 0);
 	free(known);
 	if (!*text)

@@ -288,6 +288,12 @@ TEST(name, a_lambda_is_called_by_its_function)
 	check_display("a::run(int) const::{lambda(int)#2}::operator()(int) const", 2,
 		      "a::run::λ#2");
 	check_display("app::main::{{closure}}::h0123456789abcdef", 2, "app::main::λ");
+	check_display("std::thread::_State_impl<std::thread::_Invoker<std::tuple<shop::serve(int)"
+		      "::{lambda(int)#2}, int> > >::_M_run()",
+		      2, "shop::serve::λ#2");
+	check_display("std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)(int), "
+		      "int> > >::_M_run()",
+		      2, "_State_impl‹…›::_M_run");
 	check_display("echo(int, int) [clone .actor]", 2, "echo [clone .actor]");
 }
 

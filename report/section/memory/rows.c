@@ -16,6 +16,7 @@
 
 #include "report/section/memory/view.h"
 #include "report/base/memory.h"
+#include "report/name/wrapper.h"
 #include "util/hash.h"
 
 #define IS_OUTER (UINT32_C(1) << 31) /* in link.outer: the step itself is such a one */
@@ -127,12 +128,25 @@ static uint32_t folded_find(struct hp_alloc_view *view, uint32_t step)
 	return at && !steps[at].mark ? at : step;
 }
 
+/* A function of the program was inlined into one of C++'s library, as a lambda is into a thread's start. */
+static bool has_own(struct hp_alloc_view *view, uint32_t step)
+{
+	const struct hp_alloc_step *at = &view->alloc.steps[step];
+	const struct hp_frame_place *place = hp_frames_lines(view->frames, at->object, at->address);
+
+	for (size_t i = 0; i < place->count; i++)
+		if (!hp_wrapper_is_library(place->frames[i].name) &&
+		    !hp_frames_is_wrapper(view->frames, place->frames[i].name))
+			return true;
+	return false;
+}
+
 uint32_t hp_alloc_told(struct hp_alloc_view *view, uint32_t step)
 {
 	const struct hp_alloc_step *steps = view->alloc.steps;
 	uint32_t at = step;
 
-	while (at && !steps[at].mark && hp_alloc_place(view, at)->is_library)
+	while (at && !steps[at].mark && hp_alloc_place(view, at)->is_library && !has_own(view, at))
 		at = steps[at].caller;
 	return at && !steps[at].mark ? at : step;
 }
