@@ -28,6 +28,7 @@
 #define NAME_CUT 4	/* however narrow the terminal is */
 #define REMARK_MIN 12
 #define GAP 2
+#define REST_MIN 0.2 /* of the CPU time: functions that are not shown */
 #define MARGIN 2
 
 #define BOLD "\033[1m"
@@ -123,6 +124,19 @@ static char *text_fit(const char *text, size_t width)
 	return hp_xprintf("%.*s" ELLIPSIS, (int)hp_text_start(text, width - 1), text);
 }
 
+/* Cut after one of its pieces if half of it or more stays then. */
+static char *remark_fit(const char *text, size_t width)
+{
+	size_t room = hp_text_start(text, width > 3 ? width - 3 : 0), end;
+
+	if (hp_text_width(text) <= width)
+		return hp_xstrdup(text);
+	for (end = room; end > room / 2; end--)
+		if (strncmp(text + end, ", ", 2) == 0)
+			return hp_xprintf("%.*s, " ELLIPSIS, (int)end, text);
+	return text_fit(text, width);
+}
+
 static void row_write(const struct row *row, const size_t widths[NUMBERS_MAX], size_t name_most,
 		      const struct hp_look *look, FILE *out)
 {
@@ -143,7 +157,7 @@ static void row_write(const struct row *row, const size_t widths[NUMBERS_MAX], s
 	fputs(fitted, out);
 	free(fitted);
 	if (row->remark && used + name_most + GAP + REMARK_MIN <= look->width) {
-		remark = text_fit(row->remark, look->width - used - name_most - GAP);
+		remark = remark_fit(row->remark, look->width - used - name_most - GAP);
 		fprintf(out, "%*s%s%s%s", (int)(name_most - name + GAP), "", ink(look, DIM), remark,
 			ink(look, PLAIN));
 		free(remark);
@@ -221,6 +235,22 @@ static char *cpu_remark(const struct hp_answer *answer, const struct hp_answer_c
 	return text;
 }
 
+/* Where many functions have a little each, a table of those few that have more is not all of it. */
+static char *cpu_about(const struct hp_answer *answer)
+{
+	static const char by[] = "by function of the program, with what it calls elsewhere";
+	uint64_t rest_ns = answer->cpu_ns;
+	struct hp_text_cell share;
+
+	for (size_t i = 0; i < answer->cpu_count; i++)
+		rest_ns -= answer->cpu[i].ns < rest_ns ? answer->cpu[i].ns : rest_ns;
+	if ((double)rest_ns < REST_MIN * (double)answer->cpu_ns)
+		return hp_xstrdup(by);
+	return hp_xprintf("%s; %s in %zu more", by,
+			  hp_part_share(&share, (double)rest_ns, (double)answer->cpu_ns),
+			  answer->cpu_more);
+}
+
 static void cpu_make(const struct hp_answer *answer, struct part *part)
 {
 	struct hp_text_cell cell;
@@ -235,8 +265,7 @@ static void cpu_make(const struct hp_answer *answer, struct part *part)
 		row->remark = cpu_remark(answer, from);
 	}
 	if (part->count)
-		part->about =
-			hp_xstrdup("by function of the program, with what it calls elsewhere");
+		part->about = cpu_about(answer);
 }
 
 /* From the hooks, without a useful number of samples. */
@@ -302,7 +331,8 @@ static void memory_make(const struct hp_answer *answer, struct part *part)
 
 		row->numbers[0] = hp_xstrdup(is_blocks ? hp_format_count(&cell, from->blocks)
 						       : hp_format_bytes(&cell, from->bytes));
-		row->numbers[1] = hp_xstrdup(words[from->kind]);
+		row->numbers[1] =
+			hp_xstrdup(from->is_kept ? "at the peak, not freed" : words[from->kind]);
 		row->numbers[2] = hp_xstrdup(hp_part_share(&share, part_of, (double)from->all));
 		row->name = hp_xstrdup(from->path);
 	}

@@ -44,9 +44,11 @@ static void wrapped_write(const char *text, int indent, const struct hp_look *lo
 	size_t width = look->width > INDENT + 20 ? look->width - (size_t)indent : 20;
 
 	for (int line = 0; *text && line < LINES_MAX; line++) {
-		size_t length = line_length(text, width);
+		size_t length = line_length(text, width), shown = length;
 
-		fprintf(out, "%*s%.*s\n", line ? indent : 0, "", (int)length, text);
+		while (shown && text[shown - 1] == ' ')
+			shown--;
+		fprintf(out, "%*s%.*s\n", line ? indent : 0, "", (int)shown, text);
 		text += length;
 		while (*text == ' ')
 			text++;

@@ -20,6 +20,7 @@
 #define LABEL_WIDTH 10
 #define PART_MIN 0.015 /* of the threads' time, to be shown */
 #define PARTS_TOLD 4
+#define NAMELESS_MIN 0.2 /* of the CPU time: code of one file without names */
 #define COMMAND_MIN 20
 #define NEXT_NAME 30 /* longer names are not proposed */
 #define SHORT_NS 1e7 /* CPU time starts before our clock does: no share of a shorter run */
@@ -108,6 +109,17 @@ static char *ending_text(const struct hp_report *report)
 	return hp_xstrdup(DOT "exit status 0");
 }
 
+/* "/usr/bin/program -x" without the folder. */
+static void folder_cut(char *command)
+{
+	char *end = strchr(command, ' '), *at = command;
+
+	for (char *slash = command; (!end || slash < end) && (slash = strchr(slash, '/')); slash++)
+		if (!end || slash < end)
+			at = slash + 1;
+	memmove(command, at, strlen(at) + 1);
+}
+
 static void title_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
 	struct hp_text_cell cell;
@@ -126,6 +138,8 @@ static void title_write(struct hp_report *report, const struct hp_look *look, FI
 		room = look->width > used - hp_text_width(when) + COMMAND_MIN / 2
 			       ? look->width - used + hp_text_width(when)
 			       : COMMAND_MIN / 2;
+	if (hp_text_width(command) > room)
+		folder_cut(command);
 	is_cut = hp_text_width(command) > room;
 
 	fprintf(out, "[hotpath] %.*s%s%s\n\n",
@@ -244,6 +258,32 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 	fputc('\n', out);
 }
 
+/* Whose names are missing where that matters: the file without symbols that has most CPU time. */
+static void nameless_write(struct hp_report *report, const struct hp_answer *answer,
+			   const struct hp_look *look, FILE *out)
+{
+	const struct hp_cpu *cpu = answer->cpu_count ? hp_report_cpu(report) : NULL;
+
+	for (size_t i = 0; i < answer->cpu_count; i++) {
+		const struct hp_answer_cpu *row = &answer->cpu[i];
+		uint32_t object =
+			row->function == HP_NONE ? HP_NONE : cpu->functions[row->function].object;
+		const char *file =
+			object == HP_NONE ? NULL : hp_name_file(report->model.objects[object].path);
+		struct line line = line_begin(look, out);
+
+		if (!file || row->name[0] != '[' ||
+		    strncmp(row->name + 1, file, strlen(file)) != 0 ||
+		    (double)row->ns < NAMELESS_MIN * (double)answer->cpu_ns)
+			continue;
+		line_add(&line, hp_xprintf("%s has no symbols: its debug package has them, or a "
+					   "build without strip",
+					   row->name));
+		fputc('\n', out);
+		return;
+	}
+}
+
 /* What this run can tell beyond the default report: the tables, and who calls its busiest function. */
 char *hp_brief_hint(struct hp_report *report, const struct hp_look *look)
 {
@@ -276,6 +316,7 @@ void hp_part_quality_write(struct hp_report *report, const struct hp_look *look,
 
 	fputc('\n', out);
 	samples_write(report, answer, look, out);
+	nameless_write(report, answer, look, out);
 	if (hint)
 		fputs(hint, out);
 	free(hint);

@@ -71,8 +71,7 @@ fits()
 
 @test "brief: who waited for the lock, and who holds the memory" {
 	grep -q 'hold (.*) *mutex gate, held by hold' "$T/first"
-	grep -q '[12]\.[0-9] MB *at the peak .*hoard' "$T/first"
-	grep -q '[12]\.[0-9] MB *not freed .*hoard' "$T/first"
+	grep -q '[12]\.[0-9] MB *at the peak, not freed .*hoard' "$T/first"
 	grep -q '^time .*lock' "$T/first"
 }
 

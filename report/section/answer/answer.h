@@ -34,7 +34,7 @@ struct hp_answer_part {
 	double ns;
 };
 
-/* Lives of threads, but for those that did little else than wait for others to end. */
+/* Lives of threads, but for those that only waited for others to end, or for work that never came. */
 struct hp_answer_time {
 	struct hp_answer_part parts[HP_ANSWER_PARTS];	/* most first */
 	size_t count;
@@ -76,6 +76,7 @@ struct hp_answer_wait {
 	double ns;	/* of all threads */
 	double most_ns;	/* the longest; 0 = not known */
 	uint64_t count;
+	bool is_idle; /* each wait took about the whole run */
 	bool is_estimated; /* from waits that were recorded in bursts */
 };
 
@@ -83,6 +84,7 @@ enum hp_answer_held { HP_ANSWER_PEAK, HP_ANSWER_LEFT, HP_ANSWER_BLOCKS };
 
 struct hp_answer_memory {
 	enum hp_answer_held kind;
+	bool is_kept; /* HP_ANSWER_PEAK: and it was not freed */
 	char *path;	/* who allocated it */
 	uint64_t bytes;
 	uint64_t blocks;	/* HP_ANSWER_PEAK: not known */

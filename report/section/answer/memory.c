@@ -9,6 +9,8 @@
 #define PEAK_MIN (UINT64_C(1) << 20)	/* bytes at the peak, or */
 #define BLOCKS_MIN 10000	/* blocks: less memory isn't worth mentioning */
 #define LEFT_MIN (UINT64_C(100) << 10)	/* bytes of one path, for a row */
+#define PEAK_SHARE_MIN 0.1 /* of the peak, for a row */
+#define KEPT_MIN 0.9 /* of a path's bytes at the peak: they were not freed */
 #define SHARE_MIN 0.2	/* of all blocks, for a row; half of the rest */
 
 static uint64_t positive(int64_t number)
@@ -44,7 +46,8 @@ static bool is_worth(const struct hp_report *report, const struct hp_answer *ans
 {
 	switch (kind) {
 	case HP_ANSWER_PEAK:
-		return answer->heap_peak >= PEAK_MIN;
+		return answer->heap_peak >= PEAK_MIN &&
+		       (double)most >= PEAK_SHARE_MIN * (double)answer->heap_peak;
 	case HP_ANSWER_LEFT:
 		return !report->record.is_live && most >= LEFT_MIN &&
 		       (double)most >= SHARE_MIN / 2 * (double)answer->heap_left;
@@ -54,6 +57,13 @@ static bool is_worth(const struct hp_report *report, const struct hp_answer *ans
 	}
 }
 
+/* All that it has at the peak is there at the end, too. */
+static bool is_kept(const struct hp_alloc_row *row)
+{
+	return (double)weight(row, HP_ANSWER_LEFT) >=
+	       KEPT_MIN * (double)weight(row, HP_ANSWER_PEAK);
+}
+
 static void row_add(struct hp_report *report, struct hp_answer *answer, enum hp_answer_held kind,
 		    uint64_t all)
 {
@@ -61,6 +71,11 @@ static void row_add(struct hp_report *report, struct hp_answer *answer, enum hp_
 
 	if (!row || !is_worth(report, answer, kind, weight(row, kind)))
 		return;
+	if (kind == HP_ANSWER_LEFT && row == most_of(hp_alloc_view(report), HP_ANSWER_PEAK) &&
+	    answer->memory_count && is_kept(row)) {
+		answer->memory[0].is_kept = true;
+		return;
+	}
 	answer->memory[answer->memory_count++] = (struct hp_answer_memory){
 		.kind = kind,
 		.path = hp_answer_path(report, hp_alloc_row_name(report, row)),

@@ -3,11 +3,15 @@
  * time.c - where the threads' time went.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/section/answer/answer.h"
 #include "report/section/thread/thread.h"
+#include "report/section/wait/offcpu.h"
 
 #define WATCHED 0.75	/* of a thread's life, for its parts to be known */
+#define IDLE 0.9 /* of its life: a thread that waits on a condition, and */
+#define IDLE_RAN 0.001 /* runs for no more than that */
 #define JOINER 0.5	/* of its life: a thread that does little else than wait for others */
 
 static const char *const wait_texts[HP_THREAD_WAITS] = {
@@ -27,6 +31,18 @@ static bool is_watched(const struct hp_thread_row *row)
 static bool is_joiner(const struct hp_thread_row *row)
 {
 	return row->waits_ns[HP_WAIT_THREAD] >= JOINER * row->life_ns;
+}
+
+/* A thread of a pool, say, that had nothing to do. */
+static bool is_idle(const struct hp_thread_row *row)
+{
+	return row->ran_ns < IDLE_RAN * row->life_ns &&
+	       row->waits_ns[HP_WAIT_SIGNAL] >= IDLE * row->life_ns;
+}
+
+static bool is_counted(const struct hp_thread_row *row)
+{
+	return row->life_ns > 0 && !is_joiner(row) && !is_idle(row);
 }
 
 static double least(double a, double b)
@@ -77,31 +93,46 @@ static void part_add(struct hp_answer_time *time, const char *what, double ns)
 	time->count++;
 }
 
+/* Waits for child processes, which are among the other waits of a thread. */
+static double children(struct hp_report *report)
+{
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+	double ns = 0;
+
+	for (uint32_t i = 1; sampling->is_there && i < sampling->stack_count; i++)
+		if (sampling->stacks[i].waits && !hp_offcpu_is_profiler(report, i) &&
+		    strcmp(hp_offcpu_cause(report, i), "child") == 0)
+			ns += (double)sampling->stacks[i].blocked_ns;
+	return ns;
+}
+
 void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer)
 {
 	const struct hp_threads *threads = hp_threads_of(report);
 	struct hp_answer_time *time = &answer->time;
 	struct sums sums = { .ran_ns = 0 };
-	size_t joiners = 0, known = 0;
+	size_t counted = 0;
+	double children_ns;
 
-	for (size_t i = 0; i < threads->count; i++) {
-		known += threads->rows[i].life_ns > 0;
-		joiners += threads->rows[i].life_ns > 0 && is_joiner(&threads->rows[i]);
-	}
+	for (size_t i = 0; i < threads->count; i++)
+		counted += is_counted(&threads->rows[i]);
 	for (size_t i = 0; i < threads->count; i++) {
 		const struct hp_thread_row *row = &threads->rows[i];
 
 		if (row->life_ns <= 0)
 			time->unknown++;
-		else if (joiners == known || !is_joiner(row))
+		else if (!counted || is_counted(row))
 			row_add(row, time, &sums);
 	}
 	time->unknown += threads->unlisted;
 	part_add(time, "running", sums.ran_ns);
 	part_add(time, "ready without a core", sums.ready_ns);
 	part_add(time, "stopped by a signal", sums.stopped_ns);
+	sums.waits_ns[HP_THREAD_OTHER] += sums.waited_ns;
+	children_ns = least(children(report), sums.waits_ns[HP_THREAD_OTHER]);
+	sums.waits_ns[HP_THREAD_OTHER] -= children_ns;
 	for (int i = 0; i < HP_THREAD_WAITS; i++)
 		part_add(time, wait_texts[i], sums.waits_ns[i]);
-	part_add(time, "blocked", sums.waited_ns);
+	part_add(time, "child processes", children_ns);
 	part_add(time, "blocked or ready", sums.idle_ns);
 }

@@ -16,6 +16,7 @@
 #include "report/section/wait/offcpu.h"
 
 #define ROW_MIN 0.03	/* of the wall time, for a row */
+#define IDLE_MIN 0.8 /* of the wall time, on average: whoever waits so long has nothing to do */
 #define COVERS 0.5	/* of the kernel's waits of a kind: those that threads told are all of them */
 
 /* Waits of the kernel's records, by owner and cause. */
@@ -46,23 +47,74 @@ static void row_free(struct hp_answer_wait *row)
 	free(row->what);
 }
 
-/* The rows stay sorted, the longest first; takes over the texts. */
-static void row_add(struct hp_answer *answer, struct hp_answer_wait row)
-{
-	size_t at = answer->wait_count;
+/* All rows: those that read the same become one, and the longest are shown. */
+struct rows {
+	struct hp_answer_wait *list;
+	size_t count;
+	size_t room;
+};
 
-	if (at == HP_ANSWER_WAITS) {
-		if (answer->waits[at - 1].ns >= row.ns) {
-			row_free(&row);
-			return;
-		}
-		row_free(&answer->waits[--at]);
-	} else {
-		answer->wait_count++;
+static bool is_same(const struct hp_answer_wait *a, const struct hp_answer_wait *b)
+{
+	return strcmp(a->what, b->what) == 0 &&
+	       (a->who && b->who ? strcmp(a->who, b->who) == 0 : a->who == b->who);
+}
+
+/* Takes over the texts. */
+static void row_add(struct rows *rows, struct hp_answer_wait row)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		struct hp_answer_wait *known = &rows->list[i];
+
+		if (!is_same(known, &row))
+			continue;
+		known->ns += row.ns;
+		known->count += row.count;
+		known->most_ns = row.most_ns > known->most_ns ? row.most_ns : known->most_ns;
+		known->is_estimated |= row.is_estimated;
+		row_free(&row);
+		return;
 	}
-	for (; at > 0 && answer->waits[at - 1].ns < row.ns; at--)
-		answer->waits[at] = answer->waits[at - 1];
-	answer->waits[at] = row;
+	rows->list = hp_xgrow(rows->list, rows->count, &rows->room, sizeof(*rows->list));
+	rows->list[rows->count++] = row;
+}
+
+/* What had nothing to do in the run's whole time says less than anything that waited for something. */
+static int compare_rows(const void *left, const void *right)
+{
+	const struct hp_answer_wait *a = left, *b = right;
+
+	if (a->is_idle != b->is_idle)
+		return a->is_idle ? 1 : -1;
+	if (a->ns > b->ns || a->ns < b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return strcmp(a->what, b->what);
+}
+
+/* A lock that is held all the time is not idleness. */
+static bool is_idle(const struct hp_answer_wait *row, double wall_ns)
+{
+	static const char *const starts[] = { "cond", "lock or condition", "poll", "signal" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (strncmp(row->what, starts[i], strlen(starts[i])) == 0)
+			return row->ns >= IDLE_MIN * wall_ns * (double)row->count;
+	return false;
+}
+
+static void rows_end(struct rows *rows, struct hp_answer *answer)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		rows->list[i].is_idle = is_idle(&rows->list[i], answer->wall_ns);
+	if (rows->count)
+		qsort(rows->list, rows->count, sizeof(*rows->list), compare_rows);
+	for (size_t i = 0; i < rows->count; i++) {
+		if (answer->wait_count < HP_ANSWER_WAITS)
+			answer->waits[answer->wait_count++] = rows->list[i];
+		else
+			row_free(&rows->list[i]);
+	}
+	free(rows->list);
 }
 
 static bool is_worth(const struct hp_answer *answer, double ns)
@@ -100,21 +152,22 @@ static char *lock_text(struct hp_report *report, const struct hp_lock_contest *c
 	return text;
 }
 
-static void contest_add(struct hp_report *report, struct hp_answer *answer,
+static void contest_add(struct hp_report *report, struct rows *rows,
 			const struct hp_lock_contest *contest)
 {
 	double tick_ns = report->model.ns_per_tick;
 
-	row_add(answer, (struct hp_answer_wait){
-				.who = place_text(report, &contest->at, contest->path),
-				.what = lock_text(report, contest),
-				.ns = (double)contest->ticks * tick_ns,
-				.most_ns = (double)contest->most * tick_ns,
-				.count = contest->count,
-			});
+	row_add(rows, (struct hp_answer_wait){
+			      .who = place_text(report, &contest->at, contest->path),
+			      .what = lock_text(report, contest),
+			      .ns = (double)contest->ticks * tick_ns,
+			      .most_ns = (double)contest->most * tick_ns,
+			      .count = contest->count,
+		      });
 }
 
-static struct told told_add(struct hp_report *report, struct hp_answer *answer)
+static struct told told_add(struct hp_report *report, const struct hp_answer *answer,
+			    struct rows *rows)
 {
 	const struct hp_lock_view *view = hp_lock_view(report);
 	struct told told = { .locks_ns = 0 };
@@ -129,7 +182,7 @@ static struct told told_add(struct hp_report *report, struct hp_answer *answer)
 		else
 			told.locks_ns += ns;
 		if (kind != HP_LOCK_THREAD && is_worth(answer, ns))
-			contest_add(report, answer, contest);
+			contest_add(report, rows, contest);
 	}
 	return told;
 }
@@ -201,7 +254,8 @@ static char *cause_text(const char *on)
 	return hp_xstrdup(on);
 }
 
-static void kernel_add(struct hp_report *report, struct hp_answer *answer, const struct told *told)
+static void kernel_add(struct hp_report *report, const struct hp_answer *answer,
+		       const struct told *told, struct rows *rows)
 {
 	struct causes causes = { .rows = NULL };
 	bool has_locks, has_channels;
@@ -216,23 +270,25 @@ static void kernel_add(struct hp_report *report, struct hp_answer *answer, const
 		    (has_locks && strcmp(row->on, "lock") == 0) ||
 		    (has_channels && is_channel(row->on)))
 			continue;
-		row_add(answer, (struct hp_answer_wait){
-					.who = row->function == HP_NONE
-						       ? NULL
-						       : hp_answer_function(report, row->function),
-					.what = cause_text(row->on),
-					.ns = (double)row->ns,
-					.count = row->count,
-					.is_estimated = row->is_estimated,
-				});
+		row_add(rows, (struct hp_answer_wait){
+				      .who = row->function == HP_NONE
+						     ? NULL
+						     : hp_answer_function(report, row->function),
+				      .what = cause_text(row->on),
+				      .ns = (double)row->ns,
+				      .count = row->count,
+				      .is_estimated = row->is_estimated,
+			      });
 	}
 	free(causes.rows);
 }
 
 void hp_answer_waits_make(struct hp_report *report, struct hp_answer *answer)
 {
-	struct told told = told_add(report, answer);
+	struct rows rows = { .list = NULL };
+	struct told told = told_add(report, answer, &rows);
 
 	if (report->model.sampling.is_there && report->model.sampling.record.blocked_ns)
-		kernel_add(report, answer, &told);
+		kernel_add(report, answer, &told, &rows);
+	rows_end(&rows, answer);
 }
