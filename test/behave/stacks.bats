@@ -390,6 +390,63 @@ waits_alike()
 	run ! grep -q libhotpath "$T/out"
 }
 
+# Programs at rest: a deadlock, 1,000 threads, one in a signal handler, node, and one in Rust.
+@test "stacks: gdb and eu-stack have the same frames" {
+	only_in_full
+	command -v gdb >/dev/null || skip "no gdb"
+	command -v eu-stack >/dev/null || skip "no eu-stack"
+	cat >"$T/resting.rs" <<-'END'
+		use std::sync::{Arc, Barrier};
+		fn deep(n: u32, there: &Barrier) {
+			if n > 0 { return std::hint::black_box(deep(n - 1, there)); }
+			there.wait();
+			loop { std::thread::park(); }
+		}
+		fn main() {
+			let there = Arc::new(Barrier::new(5));
+			for n in 0..4 { let there = there.clone(); std::thread::spawn(move || deep(n * 5, &there)); }
+			there.wait();
+			println!("there");
+			loop { std::thread::park(); }
+		}
+	END
+	local programs=("$T/dead" "$T/crowd 1000" "$T/handler") program
+	! command -v rustc >/dev/null || { rustc -g -O -o "$T/resting" "$T/resting.rs" && programs+=("$T/resting"); }
+	! command -v node >/dev/null || programs+=("node -e console.log('there');setInterval(()=>{},1e9)")
+	for program in "${programs[@]}"; do
+		start $program
+		eventually python3 "$ROOT/test/behave/stacks_beside.py" "$HP_BUILD/hotpath" "$pid"
+		python3 "$ROOT/test/behave/stacks_beside.py" "$HP_BUILD/hotpath" "$pid" >&3
+		kill -9 "$pid"
+		wait "$pid" 2>/dev/null || true
+		exec 9>&-
+	done
+}
+
+# shapes FILE - how many threads stand at each place, and the functions that lead there.
+shapes()
+{
+	jq -c '[.stacks[] | [.count, [.frames[].function]]] | sort' "$1"
+}
+
+@test "stacks: HTTP and MCP answer as the command does, and only to who has the token" {
+	start env LD_PRELOAD="$HP_LIB" HOTPATH_METRICS_PORT=0 HOTPATH_METRICS_AUTH_TOKEN=sesame \
+		HOTPATH_MCP_PORT=0 HOTPATH_MCP_AUTH_TOKEN=sesame "$T/crowd"
+	eventually waits_alike 8
+	eventually grep -q 'MCP: http' "$T/err"
+	"$HP_BUILD/hotpath" stacks --json --all "$pid" >"$T/command.json"
+	url=$(sed -n 's|.* \(http://[^ ]*\)/$|\1|p' "$T/err" | head -n 1)
+	[ "$(curl -s -o /dev/null -w '%{http_code}' "$url/stacks")" = 401 ]
+	curl -s -m 20 -H 'Authorization: sesame' "$url/stacks" >"$T/http.json"
+	curl -s -m 20 -H 'Authorization: sesame' "$(sed -n 's|.* MCP: \(http.*\)/$|\1/mcp|p' "$T/err")" -d \
+		'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stacks","arguments":{}}}' |
+		jq '.result.structuredContent' >"$T/mcp.json"
+	shapes "$T/command.json" >"$T/command.shapes"
+	shapes "$T/http.json" | diff "$T/command.shapes" -
+	shapes "$T/mcp.json" | diff "$T/command.shapes" -
+	grep -q '\[8,\[.*"sleeper","worker"' "$T/command.shapes"
+}
+
 @test "stacks: what cannot be is one line that says why" {
 	start "$T/crowd"
 	run -2 "$HP_BUILD/hotpath" stacks
