@@ -15,6 +15,7 @@ setup_file()
 }
 
 @test "counts are callgrind's: lua, gcc -O0" {
+	only_in_full
 	exact_lua gcc -O0
 }
 
@@ -29,6 +30,7 @@ setup_file()
 }
 
 @test "counts are callgrind's: C++ with exceptions, gcc -O0" {
+	only_in_full
 	exact_cxx g++ -O0
 }
 
@@ -37,6 +39,7 @@ setup_file()
 }
 
 @test "counts are callgrind's: C++ with exceptions, clang -O0" {
+	only_in_full
 	exact_cxx clang++ -O0
 }
 
