@@ -630,8 +630,10 @@ int hp_cmd_report(int argc, char **argv)
 	if (ask.is_limited || ask.is_html)
 		limit_settle(&ask.settings);
 	hp_report_begin(&report, &input.segment, &input.record, &ask.settings);
-	if (ask.fd < 0)
+	if (ask.fd < 0) {
+		hp_keep_share(ask.settings.keep != 0);
 		hp_report_init_rest(&report, say_line, NULL);
+	}
 	status = ask.fd >= 0 ? end(&report, &ask) : show(&report, &ask);
 	hp_report_release(&report);
 	hp_input_release(&input);

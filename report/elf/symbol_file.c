@@ -138,10 +138,57 @@ static int compare_addresses(const void *left, const void *right)
 	return a->address < b->address ? -1 : a->address > b->address;
 }
 
+#define DIGIT_BITS 11
+#define DIGITS (1 << DIGIT_BITS)
+#define RADIX_MIN 4096 /* symbols; for fewer qsort is as fast */
+
+/* Stable, by one digit of the distance from `base`. */
+static void sort_digit(const struct hp_symbol *from, struct hp_symbol *to, size_t count,
+		       uint64_t base, unsigned shift)
+{
+	size_t starts[DIGITS] = { 0 }, sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		starts[(from[i].address - base) >> shift & (DIGITS - 1)]++;
+	for (size_t i = 0; i < DIGITS; i++) {
+		size_t before = sum;
+
+		sum += starts[i];
+		starts[i] = before;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[starts[(from[i].address - base) >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/*
+ * A radix sort: qsort took a tenth of the report of a program with 150,000
+ * symbols.
+ */
+static void sort_addresses(struct hp_symbol *symbols, size_t count)
+{
+	struct hp_symbol *other = hp_xcalloc(count, sizeof(*symbols));
+	struct hp_symbol *from = symbols, *to = other, *swapped;
+	uint64_t low = UINT64_MAX, high = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		low = symbols[i].address < low ? symbols[i].address : low;
+		high = symbols[i].address > high ? symbols[i].address : high;
+	}
+	for (unsigned shift = 0; shift < 64 && (high - low) >> shift; shift += DIGIT_BITS) {
+		sort_digit(from, to, count, low, shift);
+		swapped = from, from = to, to = swapped;
+	}
+	if (from != symbols)
+		memcpy(symbols, from, count * sizeof(*symbols));
+	free(other);
+}
+
 /* Few symbols share an address; names are compared only for those. */
 static void sort(struct hp_symbol *symbols, size_t count)
 {
-	if (count)
+	if (count >= RADIX_MIN)
+		sort_addresses(symbols, count);
+	else if (count)
 		qsort(symbols, count, sizeof(*symbols), compare_addresses);
 	for (size_t i = 0, end; i < count; i = end) {
 		for (end = i + 1; end < count && symbols[end].address == symbols[i].address;)
