@@ -277,6 +277,25 @@ static void read_table(struct hp_symbol_file *file, const struct hp_elf *elf,
 	file->names = table->names;
 }
 
+static bool is_trusted(const struct stat *status)
+{
+	return status->st_uid == 0 || status->st_uid == geteuid();
+}
+
+/*
+ * The answers go into a cache that other runs of ours believe: not those of a
+ * file that another user, whose program we report on, may have made up.
+ */
+static void open_answers(struct hp_symbol_file *file, const struct hp_elf *elf,
+			 const struct hp_symbol_table *table)
+{
+	struct stat status;
+
+	if (table->id_size && is_trusted(&table->debug) && fstat(elf->fd, &status) == 0 &&
+	    is_trusted(&status))
+		file->answers = hp_answers_open(table->id, table->id_size, &table->debug);
+}
+
 /* False = unusual file: elfutils may know more. */
 static bool read_elf(struct hp_symbol_file *file, const struct hp_elf *elf)
 {
@@ -291,8 +310,7 @@ static bool read_elf(struct hp_symbol_file *file, const struct hp_elf *elf)
 	if (table.is_unusual)
 		return false;
 	read_table(file, elf, &table);
-	if (table.id_size)
-		file->answers = hp_answers_open(table.id, table.id_size, &table.debug);
+	open_answers(file, elf, &table);
 	return true;
 }
 

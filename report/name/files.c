@@ -34,8 +34,12 @@ static void files_free(struct hp_name_source *source)
 	struct files *files = files_of(source);
 
 	hp_debug_release(&files->debug);
-	for (size_t i = 0; files->inlines && i < files->model->object_count; i++)
+	for (size_t i = 0; files->inlines && i < files->model->object_count; i++) {
+		struct hp_user before = hp_behalf_begin(files->model->objects[i].user);
+
 		hp_debug_learn_rest(files->inlines, &files->objects[i].file);
+		hp_behalf_end(before);
+	}
 	hp_inlines_free(files->inlines);
 	for (size_t i = 0; i < files->model->object_count; i++)
 		hp_symbol_file_release(&files->objects[i].file);
