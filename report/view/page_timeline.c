@@ -108,6 +108,9 @@ static void event_add(struct timeline *line, const struct hp_event *event)
 	if (event->node >= line->report->model.sampling.stack_count || event->ns < start ||
 	    event->span_ns > event->ns || end < (double)line->from_ns)
 		return;
+	/* As in the section of waits: the program did not ask for those in our own code. */
+	if (event->kind != HP_EVENT_CPU && hp_offcpu_is_profiler(line->report, event->node))
+		return;
 	strip = strip_of(line, event);
 	if (!strip)
 		return;
