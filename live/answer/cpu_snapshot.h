@@ -11,6 +11,7 @@
 #define HP_LIVE_ANSWER_CPU_SNAPSHOT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cJSON;
@@ -30,6 +31,16 @@ struct hp_cpu_snapshot {
 	uint64_t duration_ms;
 	struct cJSON *report;
 	char *error;
+	char *folder; /* of the profile that the last one wrote; NULL = none */
+	struct hp_cpu_seen *seen; /* stacks at the last one; NULL = it is the first */
+	size_t seen_count;
+	uint64_t seen_samples; /* of all stacks */
+	uint64_t seen_ns; /* when that was, since the start */
+};
+
+struct hp_cpu_seen {
+	uint64_t samples;
+	uint64_t cpu_ns;
 };
 
 void hp_cpu_snapshot_release(struct hp_cpu_snapshot *capture);

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "live/answer/lists.h"
 #include "live/answer/report_snapshot.h"
 #include "report/base/json.h"
+#include "report/export/profile_place.h"
 #include "report/section/cpu/cpu.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
@@ -54,13 +56,95 @@ struct hp_answer *hp_cpu_snapshot_end(struct hp_snapshot *snapshot,
 	return hp_answer_json(202, said);
 }
 
-/* The list, with the crate's extra key: where to get the whole profile. */
+/* The list; without a file, its profile is at a route. */
 static cJSON *list_new(struct hp_snapshot *snapshot)
 {
 	cJSON *list = hp_list_json(snapshot, &hp_cpu_section);
 
-	cJSON_ReplaceItemInObjectCaseSensitive(list, "profile_path",
-					       cJSON_CreateString("/debug/pprof/profile"));
+	if (!hp_cpu_profile(&snapshot->report))
+		cJSON_ReplaceItemInObjectCaseSensitive(list, "profile_path",
+						       cJSON_CreateString("/debug/pprof/profile"));
+	return list;
+}
+
+/* The crate's console opens that file in its viewer.  It has the run so far. */
+static void profile_write(struct hp_snapshot *snapshot)
+{
+	struct hp_report *report = &snapshot->report;
+	char *slash;
+
+	hp_profile_place_asked(report, NULL, NULL);
+	hp_profile_keep(report, NULL, NULL);
+	if (report->profile_path && access(report->profile_path, R_OK) != 0) {
+		free(report->profile_path);
+		report->profile_path = NULL;
+	}
+	free(snapshot->cpu_snapshot.folder);
+	snapshot->cpu_snapshot.folder = NULL;
+	if (!hp_cpu_profile(report))
+		return;
+	snapshot->cpu_snapshot.folder = hp_xstrdup(hp_cpu_profile(report));
+	slash = strrchr(snapshot->cpu_snapshot.folder, '/');
+	if (slash)
+		*slash = 0;
+}
+
+static struct hp_cpu_seen *seen_new(const struct hp_model_sampling *sampling)
+{
+	struct hp_cpu_seen *seen = hp_xcalloc(sampling->stack_count, sizeof(*seen));
+
+	for (size_t i = 0; i < sampling->stack_count; i++)
+		seen[i] = (struct hp_cpu_seen){ sampling->stacks[i].samples,
+						sampling->stacks[i].cpu_ns };
+	return seen;
+}
+
+static uint64_t less(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+/* Stacks keep their numbers.  Afterwards the report only serves this snapshot. */
+static void seen_take_off(struct hp_report *report, const struct hp_cpu_snapshot *capture)
+{
+	struct hp_model_sampling *sampling = &report->model.sampling;
+
+	hp_model_sampling_spoil(sampling);
+	for (size_t i = 0; i < capture->seen_count && i < sampling->stack_count; i++) {
+		struct hp_model_stack *stack = &sampling->stacks[i];
+		const struct hp_cpu_seen *seen = &capture->seen[i];
+
+		stack->samples = less(stack->samples, seen->samples);
+		stack->cpu_ns = less(stack->cpu_ns, seen->cpu_ns);
+	}
+	sampling->record.samples = less(sampling->record.samples, capture->seen_samples);
+	report->model.elapsed_ns = less(report->model.elapsed_ns, capture->seen_ns);
+}
+
+/* The samples since the last snapshot; of a run that is over, all. */
+static cJSON *since_last(struct hp_snapshot *snapshot)
+{
+	struct hp_cpu_snapshot *capture = &snapshot->cpu_snapshot;
+	struct hp_report *report = &snapshot->report;
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+	uint64_t elapsed_ns = report->model.elapsed_ns, samples = sampling->record.samples;
+	struct hp_cpu_seen *seen;
+	size_t count = sampling->stack_count;
+	cJSON *list;
+
+	if (!hp_target_is_live(&snapshot->target))
+		return list_new(snapshot);
+	seen = seen_new(sampling);
+	if (capture->seen)
+		seen_take_off(report, capture);
+	list = list_new(snapshot);
+	if (capture->seen)
+		hp_snapshot_drop(snapshot);
+	free(capture->seen);
+	capture->seen = seen;
+	capture->seen_count = count;
+	capture->seen_samples = samples;
+	capture->seen_ns = elapsed_ns;
 	return list;
 }
 
@@ -80,7 +164,8 @@ bool hp_cpu_snapshot_take(struct hp_snapshot *snapshot)
 								 : "the program has ended");
 		return true;
 	}
-	capture->report = list_new(snapshot);
+	profile_write(snapshot);
+	capture->report = since_last(snapshot);
 	clock_gettime(CLOCK_REALTIME, &now);
 	capture->captured_at_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	capture->duration_ms = (hp_clock_raw_ns() - capture->began_ns) / 1000000;
@@ -108,6 +193,8 @@ struct hp_answer *hp_cpu_snapshot_show(struct hp_snapshot *snapshot,
 	snprintf(session, sizeof(session), "%u-%lld", header->root_pid,
 		 (long long)header->created_unix_ns);
 	cJSON_AddStringToObject(envelope, "current_session_id", session);
+	if (capture->folder)
+		cJSON_AddStringToObject(envelope, "current_session_path", capture->folder);
 	if (capture->error)
 		cJSON_AddStringToObject(envelope, "error", capture->error);
 	if (capture->report)

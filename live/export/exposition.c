@@ -13,7 +13,7 @@
 #include "segment/histogram.h"
 #include "util/hash.h"
 
-static const char *const kind_names[] = { "counter", "gauge", "histogram" };
+static const char *const kind_names[] = { "counter", "gauge", "histogram", "unknown" };
 
 /* Digits and a dot, whatever the locale. */
 static bool bound_read(const char **at, double *bound)
@@ -154,7 +154,7 @@ void hp_sample(struct hp_exposition *to, const struct hp_label_pair *labels, dou
 	fprintf(to->out, " %s\n", number_text(room, value));
 }
 
-/* The number of values in each bucket, the last beyond all bounds; and their sum, seconds. */
+/* The number of values in each bucket, the last beyond all bounds; and their sum. */
 static double spread_count(const struct hp_values *values, const struct hp_bounds *bounds,
 			   uint64_t *counts)
 {
@@ -165,13 +165,13 @@ static double spread_count(const struct hp_values *values, const struct hp_bound
 		const uint64_t *group = values->histogram->groups[g];
 
 		for (unsigned i = 0; group && i < HP_GROUP_SIZE; i++) {
-			double seconds = (double)hp_bucket_value(g, i) * values->ns_per_unit / 1e9;
+			double value = (double)hp_bucket_value(g, i) * values->unit;
 			size_t at = 0;
 
-			while (group[i] && at < bounds->count && seconds > bounds->at[at])
+			while (group[i] && at < bounds->count && value > bounds->at[at])
 				at++;
 			counts[at] += group[i];
-			sum += (double)group[i] * seconds;
+			sum += (double)group[i] * value;
 		}
 	}
 	return sum;

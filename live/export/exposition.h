@@ -22,7 +22,8 @@
 
 #define HP_BOUNDS_MAX 64
 
-enum hp_family_kind { HP_FAMILY_COUNTER, HP_FAMILY_GAUGE, HP_FAMILY_HISTOGRAM };
+/* UNKNOWN: a number whose name is written as it is. */
+enum hp_family_kind { HP_FAMILY_COUNTER, HP_FAMILY_GAUGE, HP_FAMILY_HISTOGRAM, HP_FAMILY_UNKNOWN };
 
 struct hp_label_pair {
 	const char *name;
@@ -48,7 +49,7 @@ struct hp_exposition {
 /* Values of a histogram: `zeros` are further values of 0; NULL groups are empty. */
 struct hp_values {
 	const struct hp_model_histogram *histogram;
-	double ns_per_unit;	/* of the counted items */
+	double unit; /* seconds, or other units of the family, of each counted one */
 	uint64_t zeros;
 };
 

@@ -17,6 +17,7 @@
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
+#include "report/section/order.h"
 #include "report/section/sections.h"
 
 #define TYPE_TEXT "text/plain; version=0.0.4; charset=utf-8"
@@ -28,10 +29,17 @@
 static const double fast[] = { 2.5e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3,
 			       3e-3,   1e-2, 3e-2, 0.1,	 0.3,  1,    3,	   10 };
 
+/* Of bytes, and of blocks, in a call. */
+static const double bytes[] = { 0,	64,	 256,	  1024,	    4096,     16384,	65536,
+				262144, 1048576, 4194304, 16777216, 67108864, 268435456 };
+static const double blocks[] = { 0, 1, 2, 5, 10, 20, 50, 100, 1000, 10000, 100000 };
+
 struct metrics {
 	struct hp_exposition to;
 	struct hp_snapshot *snapshot;
 	struct hp_bounds fast;
+	struct hp_bounds bytes;
+	struct hp_bounds blocks;
 };
 
 static void one(struct metrics *m, enum hp_family_kind kind, const char *name, const char *help,
@@ -144,7 +152,7 @@ static void functions_write(struct metrics *m)
 	for (size_t i = 0; i < count; i++) {
 		const struct hp_model_histogram *histogram =
 			hp_model_histogram(&report->model, list[i]);
-		const struct hp_values values = { histogram, report->model.ns_per_tick, 0 };
+		const struct hp_values values = { histogram, report->model.ns_per_tick / 1e9, 0 };
 
 		labels[0].value = names[i];
 		if (histogram->total)
@@ -197,21 +205,51 @@ static bool is_named_again(const cJSON *rows, const cJSON *row)
 	return false;
 }
 
-static void row_write(struct metrics *m, const struct hp_section *section,
-		      const struct hp_metric *metric, const cJSON *rows, const cJSON *row,
-		      const cJSON *raw)
+/* A row of a list as JSON, and as its section has it. */
+struct row {
+	const cJSON *all;
+	const cJSON *data;
+	const cJSON *raw;
+	const void *held;
+};
+
+static void number_write(struct metrics *m, const struct hp_metric *metric, const struct row *row,
+			 const struct hp_label_pair *labels)
 {
-	const struct hp_label_key *keys = section->labels;
-	char *longer = NULL;
-	struct hp_label_pair labels[8] = { { NULL, NULL } };
-	char rooms[8][40];
 	double number;
 
 	/* Values that are null in `raw` have a placeholder number in `data`. */
-	if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(raw, metric->key)))
+	if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(row->raw, metric->key)))
 		return;
-	if (!number_of(raw, metric->key, &number) && !number_of(row, metric->key, &number))
+	if (number_of(row->raw, metric->key, &number) || number_of(row->data, metric->key, &number))
+		hp_sample(&m->to, labels, metric->scale > 0 ? number * metric->scale : number);
+}
+
+static void spread_write(struct metrics *m, const struct hp_metric *metric, const struct row *row,
+			 const struct hp_label_pair *labels)
+{
+	const struct hp_bounds *bounds[] = { [HP_BOUNDS_SECONDS] = &m->fast,
+					     [HP_BOUNDS_BYTES] = &m->bytes,
+					     [HP_BOUNDS_BLOCKS] = &m->blocks };
+	struct hp_metric_spread spread = { .histogram = NULL };
+	struct hp_values values;
+
+	metric->spread(&m->snapshot->report, row->held, &spread);
+	if (!spread.histogram || !(spread.histogram->total + spread.zeros))
 		return;
+	values = (struct hp_values){ spread.histogram, spread.unit, spread.zeros };
+	hp_spread(&m->to, labels, &values, bounds[metric->bounds]);
+}
+
+static void row_write(struct metrics *m, const struct hp_section *section,
+		      const struct hp_metric *metric, const struct row *of)
+{
+	const struct hp_label_key *keys = section->labels;
+	const cJSON *rows = of->all, *row = of->data;
+	char *longer = NULL;
+	struct hp_label_pair labels[8] = { { NULL, NULL } };
+	char rooms[8][40];
+
 	for (size_t i = 0; i < COUNT(labels) - 1 && keys[i].name; i++) {
 		labels[i].name = keys[i].name;
 		labels[i].value = label_text(row, keys[i].key, rooms[i]);
@@ -220,27 +258,72 @@ static void row_write(struct metrics *m, const struct hp_section *section,
 	if (!keys[1].name && is_named_again(rows, row))
 		labels[0].value = longer =
 			hp_xprintf("%s #%s", labels[0].value, label_text(row, "id", rooms[7]));
-	hp_sample(&m->to, labels, number);
+	(metric->spread ? spread_write : number_write)(m, metric, of, labels);
 	free(longer);
 }
 
+static enum hp_family_kind kind_of(const struct hp_metric *metric)
+{
+	return metric->spread	    ? HP_FAMILY_HISTOGRAM
+	       : metric->is_counter ? HP_FAMILY_COUNTER
+				    : HP_FAMILY_GAUGE;
+}
+
+/*
+ * The crate has a counter and a histogram that differ in _total only.  In OpenMetrics, where that
+ * is no part of a counter's name, one of them would be the other's double.
+ */
+static bool is_taken(const struct metrics *m, const struct hp_section *section,
+		     const struct hp_metric *metric)
+{
+	for (const struct hp_metric *other = section->metrics; other->key; other++)
+		if (m->to.is_openmetrics && metric->is_counter && other->spread &&
+		    strcmp(other->name, metric->name) == 0)
+			return true;
+	return false;
+}
+
 static void metric_write(struct metrics *m, const struct hp_section *section,
-			 const struct hp_metric *metric, const cJSON *list)
+			 const struct hp_metric *metric, const cJSON *list,
+			 const struct hp_list *held)
 {
 	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, hp_section_rows(section));
 	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(list, "raw");
-	const cJSON *row = rows ? rows->child : NULL;
+	const cJSON *data = rows ? rows->child : NULL;
+	struct row row = { .all = rows };
+	char *total = NULL;
 
-	hp_family_begin(&m->to, metric->is_counter ? HP_FAMILY_COUNTER : HP_FAMILY_GAUGE,
-			metric->name, metric->help);
+	if (is_taken(m, section, metric))
+		hp_family_begin(&m->to, HP_FAMILY_UNKNOWN,
+				total = hp_xprintf("%s_total", metric->name), metric->help);
+	else
+		hp_family_begin(&m->to, kind_of(metric), metric->name, metric->help);
 	raw = raw ? raw->child : NULL;
-	for (; row; row = row->next, raw = raw ? raw->next : NULL)
-		row_write(m, section, metric, rows, row, raw);
+	for (size_t i = 0; data && i < held->shown; i++, data = data->next) {
+		row.data = data;
+		row.raw = raw;
+		row.held = held->rows[i];
+		row_write(m, section, metric, &row);
+		raw = raw ? raw->next : NULL;
+	}
+	free(total);
 }
 
 /* In their established order; others follow. */
 static const struct hp_section *const first[] = { &hp_alloc_functions_section,
 						  &hp_threads_section };
+
+static void list_write(struct metrics *m, const struct hp_section *section)
+{
+	cJSON *list = hp_list_json(m->snapshot, section);
+	struct hp_list held;
+
+	hp_section_fill(&m->snapshot->report, section, &held);
+	for (const struct hp_metric *metric = section->metrics; metric->key; metric++)
+		metric_write(m, section, metric, list, &held);
+	free(held.rows);
+	cJSON_Delete(list);
+}
 
 /* Each list once. */
 static void lists_write(struct metrics *m)
@@ -251,14 +334,9 @@ static void lists_write(struct metrics *m)
 
 	m->snapshot->settings.limit = HP_METRICS_SERIES;
 	m->snapshot->settings.api = HP_API_NEW;
-	for (size_t i = 0; i < hp_section_count; i++) {
-		const struct hp_metric *metric = sections[i]->metrics;
-		cJSON *list = metric ? hp_list_json(m->snapshot, sections[i]) : NULL;
-
-		for (; metric && metric->key; metric++)
-			metric_write(m, sections[i], metric, list);
-		cJSON_Delete(list);
-	}
+	for (size_t i = 0; i < hp_section_count; i++)
+		if (sections[i]->metrics)
+			list_write(m, sections[i]);
 	m->snapshot->settings.limit = limit;
 	m->snapshot->settings.api = api;
 	free(sections);
@@ -266,10 +344,26 @@ static void lists_write(struct metrics *m)
 
 /* --- threads and memory --- */
 
+/* A thread that had no tick of the kernel's yet was in one of the two, nobody knows in which. */
+static void cpu_write(struct metrics *m, const struct hp_model_thread *thread,
+		      const struct hp_label_pair *labels, struct hp_label_pair *mode)
+{
+	double seconds = (double)thread->cpu_ns / 1e9;
+
+	mode->value = thread->user_share < 0 ? "unknown" : "user";
+	hp_sample(&m->to, labels, thread->user_share < 0 ? seconds : seconds * thread->user_share);
+	if (thread->user_share < 0)
+		return;
+	mode->value = "sys";
+	hp_sample(&m->to, labels, seconds * (1 - thread->user_share));
+}
+
 static void threads_write(struct metrics *m)
 {
 	const struct hp_model *model = &m->snapshot->report.model;
-	struct hp_label_pair labels[] = { { "name", NULL }, { "tid", NULL }, { NULL, NULL } };
+	struct hp_label_pair labels[] = {
+		{ "name", NULL }, { "tid", NULL }, { "mode", NULL }, { NULL, NULL }
+	};
 	size_t count =
 		model->thread_count < HP_METRICS_SERIES ? model->thread_count : HP_METRICS_SERIES;
 	char tid[24];
@@ -277,14 +371,14 @@ static void threads_write(struct metrics *m)
 	one(m, HP_FAMILY_GAUGE, "hotpath_threads", "Threads that were seen, ended ones included.",
 	    (double)model->thread_count);
 	hp_family_begin(&m->to, HP_FAMILY_COUNTER, "hotpath_thread_cpu_seconds",
-			"CPU time of each thread.");
+			"CPU time of each thread, in user mode and in the kernel.");
 	for (size_t i = 0; i < count; i++) {
 		char *name = hp_text_clean(model->threads[i].name);
 
 		snprintf(tid, sizeof(tid), "%u", model->threads[i].tid);
 		labels[0].value = name;
 		labels[1].value = tid;
-		hp_sample(&m->to, labels, (double)model->threads[i].cpu_ns / 1e9);
+		cpu_write(m, &model->threads[i], labels, &labels[2]);
 		free(name);
 	}
 }
@@ -344,7 +438,7 @@ static const struct lock_family_head lock_heads[] = {
 static void lock_side_write(struct metrics *m, const struct hp_label_pair *labels, size_t head,
 			    const struct hp_lock_sum *sum)
 {
-	double tick = m->snapshot->report.model.ns_per_tick;
+	double tick = m->snapshot->report.model.ns_per_tick / 1e9;
 	struct hp_values waits = { &sum->waits, tick,
 				   sum->count > sum->contended ? sum->count - sum->contended : 0 };
 	struct hp_values holds = { &sum->holds, tick, 0 };
@@ -427,6 +521,8 @@ struct hp_answer *hp_metrics_render(struct hp_snapshot *snapshot, const struct h
 	if (!out)
 		return hp_answer_error(500, NULL, "No memory for the metrics");
 	hp_bounds_init(&m.fast, snapshot->settings.fast_buckets, fast, COUNT(fast));
+	hp_bounds_init(&m.bytes, NULL, bytes, COUNT(bytes));
+	hp_bounds_init(&m.blocks, NULL, blocks, COUNT(blocks));
 	hp_exposition_init(&m.to, out, request->is_openmetrics);
 	program_write(&m);
 	functions_write(&m);

@@ -33,16 +33,14 @@ static void say(hp_complain complain, void *context, const char *path, int error
 	free(line);
 }
 
-static bool is_wanted(const struct hp_report *report)
+static bool is_possible(const struct hp_report *report)
 {
-	const struct hp_settings *settings = report->settings;
+	const char *folder = report->settings->profile_dir;
 
 	/* samply has written one already. */
 	if (!report->model.sampling.record.samples || report->model.sampling.profile)
 		return false;
-	if (settings->profile_dir)
-		return *settings->profile_dir && strcmp(settings->profile_dir, "off") != 0;
-	return hp_settings_names(settings, HP_KEY_FUNCTIONS_CPU);
+	return !folder || (*folder && strcmp(folder, "off") != 0);
 }
 
 /* The folder for all runs, open; -1 and errno. */
@@ -67,13 +65,21 @@ static int base_open(const char *path, bool is_usual)
 
 void hp_profile_place(struct hp_report *report, hp_complain complain, void *context)
 {
+	const struct hp_settings *settings = report->settings;
+
+	if (settings->profile_dir || hp_settings_names(settings, HP_KEY_FUNCTIONS_CPU))
+		hp_profile_place_asked(report, complain, context);
+}
+
+void hp_profile_place_asked(struct hp_report *report, hp_complain complain, void *context)
+{
 	const char *given = report->settings->profile_dir;
 	const char *base = given && *given ? given : USUAL;
 	const struct hp_header *header = &report->model.reader.header;
 	char *name;
 	int fd;
 
-	if (!is_wanted(report))
+	if (!is_possible(report))
 		return;
 	fd = base_open(base, base != given);
 	if (fd < 0) {

@@ -302,6 +302,13 @@ static double percent_of(uint32_t tenths)
 	return tenths == UINT32_MAX ? -1 : tenths / 10.0;
 }
 
+static double user_share(const struct hp_watch_row *row)
+{
+	double whole = (double)row->user_ns + (double)row->system_ns;
+
+	return whole > 0 ? (double)row->user_ns / whole : -1;
+}
+
 static void read_watch_row(struct build *b, const struct hp_watch_row *row)
 {
 	struct hp_model *model = b->model;
@@ -321,6 +328,7 @@ static void read_watch_row(struct build *b, const struct hp_watch_row *row)
 		.percent_max = percent_of(row->percent_max),
 		.percent_average = -1,
 		.cpu_ns = row->cpu_ns,
+		.user_share = user_share(row),
 		.wait_ns = row->wait_ns,
 		.life_ns = beyond(row->seen_ns, row->first_ns),
 	};

@@ -177,6 +177,7 @@ struct hp_model_thread {
 	double percent_max;	/* < 0: unknown */
 	double percent_average;	/* < 0: unknown */
 	uint64_t cpu_ns;
+	double user_share; /* of cpu_ns, in user mode; < 0: unknown */
 	uint64_t wait_ns;
 	uint64_t life_ns;
 };

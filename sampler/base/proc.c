@@ -67,8 +67,9 @@ int hp_proc_stat(const char *text, struct hp_proc_stat *out)
 		return -1;
 	if (!rate)
 		rate = sysconf(_SC_CLK_TCK);
-	uint64_t ticks = strtoull(times, NULL, 10) + strtoull(skip_fields(times, 1), NULL, 10);
-	out->cpu_ns = ticks * (1000000000u / (uint64_t)(rate > 0 ? rate : 100));
+	uint64_t tick_ns = 1000000000u / (uint64_t)(rate > 0 ? rate : 100);
+	out->user_ns = strtoull(times, NULL, 10) * tick_ns;
+	out->cpu_ns = out->user_ns + strtoull(skip_fields(times, 1), NULL, 10) * tick_ns;
 	out->start_time = strtoull(start, NULL, 10);
 	return 0;
 }

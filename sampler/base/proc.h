@@ -20,7 +20,8 @@
 struct hp_proc_stat {
 	char name[20];
 	char state;
-	uint64_t cpu_ns;	/* fields 14 and 15, grain 1/sysconf(_SC_CLK_TCK) */
+	uint64_t cpu_ns; /* fields 14 and 15, grain 1/sysconf(_SC_CLK_TCK), */
+	uint64_t user_ns; /* field 14 */
 	uint64_t start_time;	/* field 22 */
 };
 

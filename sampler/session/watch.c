@@ -125,6 +125,8 @@ static void row_fold(struct hp_watch_row *to, const struct hp_watch_row *from)
 	to->cpu_ns += from->cpu_ns;
 	to->first_cpu_ns += from->first_cpu_ns;
 	to->wait_ns += from->wait_ns;
+	to->user_ns += from->user_ns;
+	to->system_ns += from->system_ns;
 	if (!to->first_ns || from->first_ns < to->first_ns)
 		to->first_ns = from->first_ns;
 	if (from->seen_ns > to->seen_ns)
@@ -346,6 +348,8 @@ static void note_stat(struct hp_watch_row *row, const struct hp_proc_stat *stat)
 	memcpy(row->name, stat->name, sizeof(row->name));
 	row->state = stat->state;
 	row->start_time = stat->start_time;
+	row->user_ns = stat->user_ns;
+	row->system_ns = stat->cpu_ns - stat->user_ns;
 }
 
 static void note_percent(struct hp_watch_row *row, const struct reading *reading)

@@ -68,7 +68,9 @@ struct hp_watch_row { /* follows struct hp_watch */
 	uint32_t folded; /* sampler: further ended threads of this name summed up in here */
 	uint32_t is_member; /* sampler: 0 = process without our library */
 	uint64_t start_time; /* sampler: field 22 of stat; tells a reused tid */
-	uint64_t reserved[4];
+	uint64_t user_ns; /* sampler: fields 14 and 15 of stat, as coarse as the kernel has them */
+	uint64_t system_ns;
+	uint64_t reserved[2];
 };
 
 static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");

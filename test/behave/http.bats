@@ -41,7 +41,7 @@ END
 	LD_PRELOAD=$HP_LIB "$T/shop" >"$T/shop.out" 2>/dev/null 3>&- &
 	echo $! >"$T/shop.pid"
 	eventually grep up "$T/shop.out"
-	serve "$(cat "$T/shop.pid")" >"$T/url"
+	serve "$(cat "$T/shop.pid")" HOTPATH_PROFILE_DIR="$T/profiles" >"$T/url"
 }
 
 teardown_file()
@@ -431,6 +431,27 @@ fits()
 	}
 	eventually goes_on
 	get /functions_cpu | query 'a["report"]' | diff - <(query 'a["report"]' <"$BATS_TEST_TMPDIR/first")
+	# The next one has what came since.
+	curl -s -m 20 -X POST "$u" | grep capturing
+	is_next()
+	{
+		get /functions_cpu >"$BATS_TEST_TMPDIR/next" || return
+		[ "$(query 'a["status"], a["captured_at_ms"]' <"$BATS_TEST_TMPDIR/next")" != \
+			"$(query '"ready", a["captured_at_ms"]' <"$BATS_TEST_TMPDIR/first")" ] || return
+		[ "$(query 'a["status"]' <"$BATS_TEST_TMPDIR/next")" = ready ]
+	}
+	eventually is_next
+	python3 - "$BATS_TEST_TMPDIR" <<'END'
+import json, sys
+first, next_ = (json.load(open(f"{sys.argv[1]}/{name}")) for name in ("first", "next"))
+for key in "total_samples", "total_elapsed_ns":
+    assert first["report"][key] > 0, key
+    assert first["report"][key] + next_["report"][key] <= next_["now"][key], key
+END
+	# The crate's console opens the file with its viewer.
+	path=$(query 'a["report"]["profile_path"]' <"$BATS_TEST_TMPDIR/next")
+	[ "$path" = "$(query 'a["current_session_path"]' <"$BATS_TEST_TMPDIR/next")/hp.json.gz" ]
+	gzip -dc "$path" | query 'len(a["threads"]) > 0' | grep True
 }
 
 @test "http: profiles for pprof" {
@@ -486,6 +507,12 @@ calls = series["hotpath_function_calls_total", '{function="sell"}']
 assert calls >= float(open(folder + "/before").read())
 assert ("hotpath_mutex_acquisitions_total", '{source="",label="stock",iter="0"}') in series
 assert series["hotpath_threads", None] >= 1
+name, labels = "hotpath_function_alloc_bytes", '{function="basket"}'
+assert series[name + "_count", labels] == series["hotpath_function_calls_total", labels]
+assert 99 <= series[name + "_sum", labels] / series[name + "_count", labels] <= 101
+cpu = {mode: sum(v for (n, labels), v in series.items() if n == "hotpath_thread_cpu_seconds_total" and mode in labels)
+       for mode in ("user", "sys")}
+assert cpu["user"] > cpu["sys"] > 0, cpu
 END
 	if command -v promtool >/dev/null; then
 		promtool check metrics <"$BATS_TEST_TMPDIR/metrics"

@@ -315,9 +315,8 @@ static void profile_open(struct hp_app *app)
 
 	if (!is_cpu(app))
 		return;
-	/* Our server provides its profile over HTTP, not as a file like the crate. */
-	if (app->is_local ||
-	    (cJSON_IsString(path) && strncmp(path->valuestring, "/debug/", 7) == 0))
+	/* Only our server has samples up to now, and provides their profile over HTTP. */
+	if (app->is_local || (state->page.news && hp_json_at(state->page.news->json, "now")))
 		snprintf(ask, sizeof(ask), "%s%.0f", HP_VIEWER_PATH, app->pid);
 	else if (cJSON_IsString(path) && strlen(path->valuestring) < HP_FEED_PATH - 32)
 		snprintf(ask, sizeof(ask), "%s%s", HP_VIEWER_PATH, path->valuestring);

@@ -539,18 +539,26 @@ static void add_messages(struct hp_report *report, const void *row, cJSON *entry
 
 /* --- the sections --- */
 
+static void spread_delay(struct hp_report *report, const void *row, struct hp_metric_spread *spread)
+{
+	spread->histogram = &row_at(row)->delay.holds;
+	spread->unit = report->model.ns_per_tick / 1e9;
+}
+
 static const struct hp_metric metrics[] = {
-	{ "sent_count", true, "hotpath_channel_sent", "Messages sent on each channel." },
+	{ "sent_count", true, "hotpath_channel_sent", .help = "Messages sent on each channel." },
 	{ "received_count", true, "hotpath_channel_received",
-	  "Messages received from each channel." },
+	  .help = "Messages received from each channel." },
 	{ "instances", true, "hotpath_channel_instances_created",
-	  "Channels that were made at this place." },
+	  .help = "Channels that were made at this place." },
 	{ "closed_instances", true, "hotpath_channel_instances_closed",
-	  "Of these, those that were closed." },
+	  .help = "Of these, those that were closed." },
 	{ "queue_size", false, "hotpath_channel_queue_size",
-	  "Messages sent and not yet received." },
+	  .help = "Messages sent and not yet received." },
 	{ "max_queue_size", false, "hotpath_channel_max_queue_size",
-	  "Largest number of these since the start." },
+	  .help = "Largest number of these since the start." },
+	{ "delay_avg", .name = "hotpath_channel_delay_seconds", .spread = spread_delay,
+	  .help = "Time from send to receive of messages that were timed." },
 	{ 0 },
 };
 

@@ -76,12 +76,25 @@ struct hp_tool {
 	const char *next;	/* what to ask next */
 };
 
-/* A number of its rows that Prometheus gets. */
+/* Values of a row for a histogram. */
+struct hp_metric_spread {
+	const struct hp_model_histogram *histogram; /* NULL = the row has none */
+	double unit; /* seconds, bytes or blocks of each counted unit */
+	uint64_t zeros; /* further values of 0 */
+};
+
+enum hp_metric_bounds { HP_BOUNDS_SECONDS = 0, HP_BOUNDS_BYTES, HP_BOUNDS_BLOCKS };
+
+/* A number of its rows, or a histogram, that Prometheus gets. */
 struct hp_metric {
 	const char *key;	/* in `raw`, else in `data`; NULL ends the list */
 	bool is_counter;	/* else a gauge */
-	const char *name;
+	const char *name; /* a counter's without _total */
 	const char *help;
+	double scale; /* the number is multiplied by it; 0 = 1 */
+	void (*spread)(struct hp_report *report, const void *row,
+		       struct hp_metric_spread *spread); /* a histogram instead of a number */
+	enum hp_metric_bounds bounds; /* of its buckets */
 };
 
 /* Labels of its metrics: the label, and the key of its value in `data`. */

@@ -481,7 +481,7 @@ const struct hp_section hp_cpu_section = {
 	.tool = { .help = "Samples of the CPU by function: `now` since the start, `report` of the last snapshot. "
 			  "Works without compiling anything anew.",
 		  .answer = "status:s! captured_at_ms:i capture_duration_ms:i error:s "
-			    "current_session_id:s",
+			    "current_session_id:s current_session_path:s",
 		  .meaning =
 			  "Samples taken while a thread ran on a CPU. Shares are estimates: of n samples their "
 			  "error is about the square root of n. Functions need not be compiled anew.",

@@ -328,13 +328,29 @@ static void name_all(struct hp_report *report)
 
 /* --- the sections --- */
 
+static void spread_busy(struct hp_report *report, const void *row, struct hp_metric_spread *spread)
+{
+	const struct hp_loop_row *loop = row;
+
+	spread->histogram = &loop->spans.holds;
+	spread->unit = report->model.ns_per_tick / 1e9;
+}
+
 static const struct hp_metric metrics[] = {
-	{ "waits", true, "hotpath_loop_waits", "Waits of each event loop." },
-	{ "park_count", true, "hotpath_loop_parks", "Of these, those that were allowed to sleep." },
-	{ "events", true, "hotpath_loop_events", "Events that they brought." },
-	{ "timeouts", true, "hotpath_loop_timeouts", "Waits that ended by their timeout." },
-	{ "busy_max_ns", false, "hotpath_loop_busy_max_nanoseconds", "The longest busy span." },
-	{ "descriptors", false, "hotpath_loop_descriptors", "Descriptors that are waited for." },
+	{ "waits", true, "hotpath_loop_waits", .help = "Waits of each event loop." },
+	{ "park_count", true, "hotpath_loop_parks",
+	  .help = "Of these, those that were allowed to sleep." },
+	{ "events", true, "hotpath_loop_events", .help = "Events that they brought." },
+	{ "timeouts", true, "hotpath_loop_timeouts", .help = "Waits that ended by their timeout." },
+	{ "busy_ns", true, "hotpath_loop_busy_seconds", .help = "Time between two waits.",
+	  .scale = 1e-9 },
+	{ "wait_ns", true, "hotpath_loop_wait_seconds", .help = "Time in waits.", .scale = 1e-9 },
+	{ "busy_max_ns", false, "hotpath_loop_busy_max_seconds", .help = "The longest busy span.",
+	  .scale = 1e-9 },
+	{ "busy_avg_ns", .name = "hotpath_loop_busy_span_seconds", .spread = spread_busy,
+	  .help = "Busy spans of each event loop." },
+	{ "descriptors", false, "hotpath_loop_descriptors",
+	  .help = "Descriptors that are waited for." },
 	{ 0 },
 };
 

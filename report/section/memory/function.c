@@ -419,11 +419,40 @@ static const char *functions_after(struct hp_report *report)
 	return is_apart ? "Avg is over all calls, percentiles are over those that allocate." : NULL;
 }
 
+static void spread_of(struct hp_report *report, const void *row, enum hp_charge_kind kind,
+		      struct hp_metric_spread *spread)
+{
+	const struct hp_charge_sum *sum = row_of(row)->charge;
+	uint64_t calls = sum ? function_of(report, row)->calls : 0;
+
+	if (!sum || !sum->spreads)
+		return;
+	spread->histogram = &sum->spreads[kind];
+	spread->unit = 1;
+	spread->zeros = calls > spread->histogram->total ? calls - spread->histogram->total : 0;
+}
+
+static void spread_bytes(struct hp_report *report, const void *row, struct hp_metric_spread *spread)
+{
+	spread_of(report, row, HP_CHARGE_BYTES, spread);
+}
+
+static void spread_count(struct hp_report *report, const void *row, struct hp_metric_spread *spread)
+{
+	spread_of(report, row, HP_CHARGE_COUNT, spread);
+}
+
 static const struct hp_metric metrics[] = {
 	{ "total_bytes", true, "hotpath_function_alloc_bytes",
-	  "Bytes allocated by each function itself." },
+	  .help = "Bytes allocated by each function itself." },
 	{ "count", true, "hotpath_function_alloc_count",
-	  "Blocks allocated by each function itself." },
+	  .help = "Blocks allocated by each function itself." },
+	{ "total_bytes", .name = "hotpath_function_alloc_bytes", .spread = spread_bytes,
+	  .bounds = HP_BOUNDS_BYTES,
+	  .help = "Bytes allocated by a call of each instrumented function, callees apart." },
+	{ "count", .name = "hotpath_function_alloc_count", .spread = spread_count,
+	  .bounds = HP_BOUNDS_BLOCKS,
+	  .help = "Blocks allocated by a call of each instrumented function, callees apart." },
 	{ 0 },
 };
 

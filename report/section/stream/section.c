@@ -329,12 +329,14 @@ static void add_logs(struct hp_report *report, const void *held, cJSON *entry)
 /* --- the section --- */
 
 static const struct hp_metric metrics[] = {
-	{ "items_yielded", true, "hotpath_stream_items", "Items that each stream has yielded." },
-	{ "bytes", true, "hotpath_stream_bytes", "Bytes of them, as far as they are known." },
+	{ "items_yielded", true, "hotpath_stream_items",
+	  .help = "Items that each stream has yielded." },
+	{ "bytes", true, "hotpath_stream_bytes",
+	  .help = "Bytes of them, as far as they are known." },
 	{ "instances", true, "hotpath_stream_instances_created",
-	  "Streams that were opened at this place." },
+	  .help = "Streams that were opened at this place." },
 	{ "closed_instances", true, "hotpath_stream_instances_closed",
-	  "Of these, those that are not open any more." },
+	  .help = "Of these, those that are not open any more." },
 	{ 0 },
 };
 

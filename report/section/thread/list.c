@@ -195,6 +195,33 @@ static void thread_count(const struct hp_cell *cell, struct hp_value *value)
 	value->number = ((const struct hp_model_thread *)cell->row)->folded + 1.0;
 }
 
+/*
+ * Seconds in user mode and in the kernel.  The kernel splits a thread's CPU time by what its
+ * ticks of 10 ms met.
+ */
+static void thread_seconds(const struct hp_cell *cell, double share, struct hp_value *value)
+{
+	value->number = (double)((const struct hp_model_thread *)cell->row)->cpu_ns / 1e9 * share;
+	value->is_unknown = share < 0;
+}
+
+static void thread_user(const struct hp_cell *cell, struct hp_value *value)
+{
+	thread_seconds(cell, ((const struct hp_model_thread *)cell->row)->user_share, value);
+}
+
+static void thread_system(const struct hp_cell *cell, struct hp_value *value)
+{
+	double user = ((const struct hp_model_thread *)cell->row)->user_share;
+
+	thread_seconds(cell, user < 0 ? -1 : 1 - user, value);
+}
+
+static void thread_total(const struct hp_cell *cell, struct hp_value *value)
+{
+	thread_seconds(cell, 1, value);
+}
+
 static const struct hp_column columns[] = {
 	{ "Thread", "name", "name", HP_UNIT_NAME, .get = thread_name },
 	{ NULL, "os_tid", "os_tid", HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, tid) },
@@ -214,6 +241,9 @@ static const struct hp_column columns[] = {
 	  .member = HP_MEMBER(hp_alloc_thread, freed_bytes), .need = HP_NEED_KNOWN },
 	{ "Diff", "mem_diff", "mem_diff", HP_UNIT_DIFFERENCE, .get = thread_difference,
 	  .need = HP_NEED_KNOWN },
+	{ .raw = "cpu_user", .unit = HP_UNIT_RATE, .get = thread_user },
+	{ .raw = "cpu_sys", .unit = HP_UNIT_RATE, .get = thread_system },
+	{ .raw = "cpu_total", .unit = HP_UNIT_RATE, .get = thread_total },
 	{ .raw = "wait_ns", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, wait_ns) },
 	{ .raw = "life_ns", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, life_ns) },
 	{ .raw = "threads", .unit = HP_UNIT_NUMBER, .get = thread_count },
@@ -248,13 +278,15 @@ static void add_head(struct hp_report *report, cJSON *list)
 
 static const struct hp_metric metrics[] = {
 	{ "cpu_percent", false, "hotpath_thread_cpu_percent",
-	  "CPU of each thread in the last interval, in percent of one core." },
+	  .help = "CPU of each thread in the last interval, in percent of one core." },
 	{ "cpu_percent_max", false, "hotpath_thread_cpu_percent_max",
-	  "Largest CPU usage of each thread since the start." },
+	  .help = "Largest CPU usage of each thread since the start." },
 	{ "cpu_percent_avg", false, "hotpath_thread_cpu_percent_avg",
-	  "Average CPU usage of each thread." },
-	{ "alloc_bytes", true, "hotpath_thread_alloc_bytes", "Bytes allocated by each thread." },
-	{ "dealloc_bytes", true, "hotpath_thread_dealloc_bytes", "Bytes freed by each thread." },
+	  .help = "Average CPU usage of each thread." },
+	{ "alloc_bytes", true, "hotpath_thread_alloc_bytes",
+	  .help = "Bytes allocated by each thread." },
+	{ "dealloc_bytes", true, "hotpath_thread_dealloc_bytes",
+	  .help = "Bytes freed by each thread." },
 	{ 0 },
 };
 
