@@ -37,6 +37,7 @@
  *	HOTPATH_STREAM_LOG(object, bytes, text);	the same with a text in its log
  *	HOTPATH_STREAM_END(object);	ends the stream
  *	HOTPATH_STREAM_FAIL(object);	ends it with an error
+ *	HOTPATH_LOOP(label);		names the calling thread's event loop
  *	HOTPATH_DBG(expression)		shows a value, and is that value
  *	HOTPATH_VAL(key, value);	shows a value under a key
  *	HOTPATH_GAUGE_SET(name, number);	sets a number that goes up and down,
@@ -187,6 +188,7 @@ HOTPATH_IMPORT_ void hotpath_task_step(struct hotpath_task *task, int step, cons
 #define HOTPATH_MARK_MORE 9	/* more bytes of its next item: (bytes >> HOTPATH_MORE_BITS) << 8 */
 #define HOTPATH_MARK_ENDED 10	/* a stream that ends */
 #define HOTPATH_MARK_FAILED 11	/* the same with an error */
+#define HOTPATH_MARK_LOOP 12 /* none: the next wait of the thread is that of an event loop */
 #define HOTPATH_MORE_BITS 23
 
 /*
@@ -432,6 +434,14 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 #define HOTPATH_STREAM_ITEM(object, bytes) HOTPATH_STREAM_LOG(object, bytes, HOTPATH_NULL_)
 #define HOTPATH_STREAM_END(object) HOTPATH_MARK_(HOTPATH_MARK_ENDED, object, HOTPATH_NULL_)
 #define HOTPATH_STREAM_FAIL(object) HOTPATH_MARK_(HOTPATH_MARK_FAILED, object, HOTPATH_NULL_)
+
+/*
+ * HOTPATH_LOOP(label) - names the calling thread's event loop: the place where it waits
+ * for descriptors next (epoll_wait, poll, select and the like).  Use it before the loop, or
+ * each time before the wait; the newest label counts.  A wait with a label is a loop
+ * even if it is for one descriptor, from 16 waits on.
+ */
+#define HOTPATH_LOOP(text) HOTPATH_MARK_(HOTPATH_MARK_LOOP, HOTPATH_NULL_, text)
 
 /* --- futures --- */
 

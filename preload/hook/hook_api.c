@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hook_api.c - HOTPATH_NAME, HOTPATH_RESULT, HOTPATH_LOCK and the macros
- * for channels and streams of include/hotpath.h.
+ * for channels, streams and event loops of include/hotpath.h.
  *
  * The shadow stack identifies the current call. A function's hook is called
  * with the stack pointer of its body, so frames of different functions differ
@@ -24,6 +24,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
 #include "preload/lock/lock.h"
+#include "preload/loop/loop.h"
 #include "preload/stream/stream.h"
 #include "preload/thread/state.h"
 
@@ -169,6 +170,8 @@ HP_EXPORT void hotpath_label(int what, const void *object, const char *label)
 
 	if (what == HOTPATH_LABEL_LOCK && object && label && label[0])
 		hp_lock_label((uintptr_t)object, label);
+	else if ((what & 0xff) == HOTPATH_MARK_LOOP)
+		hp_loop_label(label);
 	else if ((what & 0xff) >= HOTPATH_MARK_STREAM)
 		hp_stream_mark(what, object, label, HP_CALLER);
 	else

@@ -22,6 +22,7 @@
 #include "segment/section_key.h"
 #include "segment/seq.h"
 
+#define LABEL_MAX 512 /* bytes of a name; longer ones are cut */
 #define RECORDS_MAX 100000 /* a damaged list must not hold us forever */
 
 static struct hp_looper unborn;
@@ -48,10 +49,25 @@ static _Atomic uint64_t *records(void)
 	return account ? &account->loops : NULL;
 }
 
+static bool is_text(uint64_t offset, const char *text, size_t length)
+{
+	const struct hp_text *known = at(offset);
+
+	return known->length == length && memcmp(known->bytes, text, length) == 0;
+}
+
+static bool is_called_alike(uint64_t a, uint64_t b)
+{
+	const struct hp_text *text = a ? at(a) : NULL;
+
+	return a == b || (a && b && is_text(b, text->bytes, text->length));
+}
+
 static bool is_of(const struct hp_loop *loop, const struct hp_loop *wanted)
 {
 	return loop->site_module == wanted->site_module &&
-	       loop->site_address == wanted->site_address && loop->call == wanted->call;
+	       loop->site_address == wanted->site_address && loop->call == wanted->call &&
+	       is_called_alike(loop->label, wanted->label);
 }
 
 static struct hp_loop *record_free(const _Atomic uint64_t *list, const struct hp_loop *wanted)
@@ -81,6 +97,7 @@ static struct hp_loop *record_new(_Atomic uint64_t *list, const struct hp_loop *
 	loop->call = wanted->call;
 	loop->site_module = wanted->site_module;
 	loop->site_address = wanted->site_address;
+	loop->label = wanted->label;
 	atomic_store_explicit(&loop->state, HP_TAKEN, memory_order_relaxed);
 	hp_list_push(list, offset, &loop->next);
 	return loop;
@@ -254,6 +271,7 @@ static void forget(struct hp_looper *me)
 	me->at = NULL;
 	me->frame = 0;
 	me->long_least = 0;
+	me->label = 0;
 	me->count = me->own_count = 0;
 	memset(me->sites, 0, sizeof(me->sites));
 }
@@ -414,7 +432,31 @@ HP_COLD struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call)
 	me->at = site;
 	me->loop = !site ? NULL : site->told ? site->told : site->own;
 	me->site = caller;
+	if (me->loop && me->label)
+		me->loop->label = me->label;
+	me->label = 0;
 	return me->loop;
+}
+
+HP_COLD void hp_loop_label(const char *text)
+{
+	size_t length = text ? strnlen(text, LABEL_MAX) : 0;
+	struct hp_looper *me;
+
+	if (!length || hp_is_early() || hp_is_confined())
+		return;
+	me = open_thread();
+	if (!me)
+		return;
+	/* A program may say it before each wait: that costs this comparison. */
+	if (me->loop && me->loop->label && is_text(me->loop->label, text, length)) {
+		me->label = 0;
+		return;
+	}
+	if (!me->label || !is_text(me->label, text, length))
+		me->label = hp_text_new(text, length);
+	/* The next wait has to be met. */
+	me->site = 0;
 }
 
 /* The wakers of the first spans are unknown now. */

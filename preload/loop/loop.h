@@ -60,6 +60,7 @@ struct hp_looper {
 	uint32_t tid;
 	uint32_t count; /* of `sites` */
 	uint32_t own_count;
+	uint64_t label; /* of the next wait: offset of a hp_text; 0 = none */
 	int only_fd; /* the epoll instance that the last wait's only event came from */
 	uint32_t only_call; /* enum hp_loop_call; 0 = it brought none, or several */
 	uint64_t only_source; /* of that event: number of the descriptor or, for epoll, its data */
@@ -83,6 +84,9 @@ struct hp_turn {
 
 /* The first wait at this call, or after another one: where it is counted. */
 struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call);
+
+/* The next wait of the thread is at the place that the text names; NULL or "" does nothing. */
+void hp_loop_label(const char *text);
 
 /* A busy span has ended now. */
 void hp_loop_span(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);

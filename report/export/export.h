@@ -4,7 +4,7 @@
  *
  * Folder: report/export - a report in the formats of other programs: pprof,
  *   Firefox Profiler, folded stacks, a flame graph
- * May use: report/view report/section/wait report/section/memory
+ * May use: report/view report/section/loop report/section/wait report/section/memory
  *   report/section/cpu report/section/core report/name report/read
  *   report/base segment segment/layout util
  */

@@ -6,6 +6,7 @@
  *   Wait   it gave up the processor, with its stack: from the kernel's records
  *   Lock   the longest wait for a lock at a place, and who had it
  *   Call   the longest calls of instrumented functions
+ *   Busy   the longest busy spans of event loops, from HOTPATH_LOOP_LAG_MS on
  *
  * The segment keeps these calls and lock waits anyway: eight of each function
  * and thread, one of each (lock, place, holder). So they are bounded and cost
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "report/base/format.h"
+#include "report/section/loop/loop.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
@@ -37,7 +39,12 @@ const char hp_profile_schemas[] =
 	"{\"key\":\"total\",\"label\":\"Altogether\",\"format\":\"duration\"}]},"
 	"{\"name\":\"Call\",\"display\":[\"marker-chart\",\"marker-table\"],"
 	"\"chartLabel\":\"{marker.data.function}\",\"tableLabel\":\"{marker.data.function}\","
-	"\"data\":[{\"key\":\"function\",\"label\":\"Function\",\"format\":\"string\"}]}";
+	"\"data\":[{\"key\":\"function\",\"label\":\"Function\",\"format\":\"string\"}]},"
+	"{\"name\":\"LoopBusy\",\"display\":[\"marker-chart\",\"marker-table\","
+	"\"timeline-overview\"],\"chartLabel\":\"{marker.data.loop}\","
+	"\"tableLabel\":\"{marker.data.loop}: {marker.data.what}\",\"data\":["
+	"{\"key\":\"loop\",\"label\":\"Event loop\",\"format\":\"string\"},"
+	"{\"key\":\"what\",\"label\":\"What ran\",\"format\":\"string\"}]}";
 
 /* A marker until it is written. */
 struct mark {
@@ -211,6 +218,43 @@ static void calls_add(struct hp_profile *profile, const struct hp_profile_thread
 	free(list);
 }
 
+/* --- busy spans of event loops --- */
+
+static bool is_lag(const struct hp_report *report, const struct hp_loop_span_row *row)
+{
+	return (double)row->span.ticks * report->model.ns_per_tick >=
+	       (double)report->settings->loop_lag_ms * 1e6;
+}
+
+static void loops_add(struct hp_profile *profile, const struct hp_profile_thread *thread,
+		      struct marks *marks)
+{
+	struct hp_report *report = profile->report;
+	const struct hp_loops *loops = hp_loops_of(report);
+
+	for (size_t i = 0; i < loops->span_count; i++) {
+		const struct hp_loop_span_row *row = &loops->spans[i];
+		struct hp_call call = { .start = row->span.begin, .ticks = row->span.ticks };
+		struct hp_model_call span = hp_model_call(&report->model, &call);
+		char *loop, *what;
+
+		if (row->span.tid != thread->tid || row->loop->record.pid != thread->pid ||
+		    !is_lag(report, row))
+			continue;
+		loop = quoted(row->loop->name);
+		what = quoted(row->what ? row->what : "not known");
+		mark_add(marks, (struct mark){ (double)span.start_ns / 1e6,
+					       (double)(span.start_ns + span.ns) / 1e6,
+					       hp_profile_string(&profile->tables, "Busy"),
+					       HP_PROFILE_CALL,
+					       hp_xprintf("{\"type\":\"LoopBusy\",\"loop\":%s,"
+							  "\"what\":%s}",
+							  loop, what) });
+		free(loop);
+		free(what);
+	}
+}
+
 /* --- the whole --- */
 
 static uint32_t pid_of(const struct hp_profile *profile, uint32_t tid)
@@ -228,6 +272,7 @@ static uint32_t pid_of(const struct hp_profile *profile, uint32_t tid)
 
 void hp_profile_marker_threads(struct hp_profile *profile)
 {
+	const struct hp_loops *loops = hp_loops_of(profile->report);
 	size_t count;
 	struct long_call *list = long_calls(&profile->report->model, &count);
 	const struct hp_lock_contest *contests;
@@ -239,6 +284,10 @@ void hp_profile_marker_threads(struct hp_profile *profile)
 	for (size_t i = 0; i < count; i++)
 		if (contests[i].most_start)
 			hp_profile_thread(profile, contests[i].pid, contests[i].tid);
+	for (size_t i = 0; i < loops->span_count; i++)
+		if (is_lag(profile->report, &loops->spans[i]))
+			hp_profile_thread(profile, loops->spans[i].loop->record.pid,
+					  loops->spans[i].span.tid);
 }
 
 static int compare_marks(const void *left, const void *right)
@@ -297,6 +346,7 @@ void hp_profile_markers_write(struct hp_profile *profile, const struct hp_profil
 		    contests[i].pid == thread->pid)
 			lock_wait_add(profile, &contests[i], &marks);
 	calls_add(profile, thread, &marks);
+	loops_add(profile, thread, &marks);
 	if (marks.count)
 		qsort(marks.list, marks.count, sizeof(*marks.list), compare_marks);
 	marks_write(profile->out, &marks);

@@ -38,7 +38,7 @@ struct hp_loop {
 	uint32_t tid;
 	uint32_t threads; /* how many had this record */
 	uint32_t path; /* id of the hp_step of the first wait told; 0 = unknown */
-	uint64_t label; /* offset of a hp_text; 0 = none */
+	uint64_t label; /* offset of a hp_text: the program's HOTPATH_LOOP; 0 = none */
 	uint32_t spans_at; /* offset / HP_LINE of hp_spread of the busy spans; 0 = none */
 	uint32_t longest_at; /* offset / HP_LINE of hp_loop_longest; 0 = none */
 

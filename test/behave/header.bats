@@ -548,6 +548,7 @@ int every(int fd, void *object, unsigned long room)
 	HOTPATH_STREAM_LOG(object, 1, "text");
 	HOTPATH_STREAM_END(object);
 	HOTPATH_STREAM_FAIL(object);
+	HOTPATH_LOOP("loop");
 	HOTPATH_VAL("value", room);
 	HOTPATH_GAUGE_SET("gauge", fd);
 	HOTPATH_GAUGE_INC("gauge", 1);

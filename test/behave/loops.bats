@@ -7,15 +7,16 @@ load helper
 
 setup_file()
 {
-	gcc -g -O1 -o "$T/loops" "$ROOT/test/behave/programs/loops.c" -lpthread
+	gcc -g -O1 -o "$T/loops" -DHOTPATH -I"$ROOT/include" "$ROOT/test/behave/programs/loops.c" -lpthread
 	mode epoll
-	gcc -g -O1 -finstrument-functions -o "$T/hooked" "$ROOT/test/behave/programs/loops.c" -lpthread
+	gcc -g -O1 -finstrument-functions -o "$T/hooked" -DHOTPATH -I"$ROOT/include" "$ROOT/test/behave/programs/loops.c" -lpthread
 	HOTPATH_LOOP_LAG_MS=10 HOTPATH_REPORT=runtime,timing HOTPATH_CPU=off HOTPATH_OUTPUT_PATH="$T/hooked.txt" \
 		HOTPATH_SEGMENT_PATH="$T/hooked.segment" LD_PRELOAD="$HP_LIB" "$T/hooked" epoll >"$T/hooked.said"
 	HOTPATH_REPORT=runtime HOTPATH_OUTPUT_FORMAT=json "$HP_BUILD/hotpath" report "$T/hooked.segment" \
 		>"$T/hooked.json"
 	mode timers
 	mode client
+	mode named
 	mode handler
 	mode threads
 }
@@ -92,6 +93,57 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 @test "a client that polls for one answer is no loop" {
 	[ "$(told client 'len(r)')" = 0 ]
 	[ "$(told client 'a["message"]')" = "no thread waits for several descriptors again and again" ]
+}
+
+@test "HOTPATH_LOOP makes a loop of a place that waits, and names it" {
+	[ "$(told named '[(x["label"], x["waits"]) for x in r]')" = "[('answers', 200)]" ]
+}
+
+@test "a long busy span of a loop that mostly waits is a finding" {
+	HOTPATH_LOOP_LAG_MS=10 HOTPATH_REPORT=findings HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/lag.json" LD_PRELOAD="$HP_LIB" "$T/hooked" lag >"$T/lag.said"
+	jq -r '.findings[] | select(.rule == "loop-lag") | .text' "$T/lag.json" >"$T/lag.text"
+	grep -F "Take stall out of event loop hooked" "$T/lag.text"
+}
+
+@test "a long busy span is a marker in the profile for Firefox" {
+	HOTPATH_CPU=auto HOTPATH_SEGMENT_PATH="$T/sampled.segment" "$HP_RUN" "$T/hooked" epoll >"$T/sampled.said"
+	HOTPATH_LOOP_LAG_MS=10 "$HP_BUILD/hotpath" report --export firefox -o "$T/firefox" "$T/sampled.segment" ||
+		skip "nothing may be sampled here"
+	python3 - "$T/firefox" "$(said sampled stall_ns)" <<'END'
+import gzip, json, sys
+profile, stall_ms = json.load(gzip.open(sys.argv[1])), int(sys.argv[2]) / 1e6
+found = [(m["endTime"][i] - m["startTime"][i], data["what"])
+         for m in (t["markers"] for t in profile["threads"]) for i, data in enumerate(m["data"]) if data["type"] == "LoopBusy"]
+assert any(took >= stall_ms * 0.998 and what == "stall" for took, what in found), found
+assert all(took >= 10 for took, _ in found), found
+END
+}
+
+@test "node: busy and idle time are those of its eventLoopUtilization" {
+	command -v node >/dev/null || skip "no node here"
+	# It is killed after its own reading: its end comes after that, and is long.
+	HOTPATH_SEGMENT_PATH="$T/node.segment" HOTPATH_CPU=off LD_PRELOAD="$HP_LIB" run node -e '
+		const { performance } = require("perf_hooks"), now = () => performance.now();
+		let ticks = 0, first, timer = setInterval(() => {
+			const begin = now();
+			first = first || performance.eventLoopUtilization();
+			while (now() - begin < 3);
+			if (++ticks < 20) return;
+			const all = performance.eventLoopUtilization();
+			require("fs").writeSync(1, [all.active, all.idle, first.active, now() - begin].join(" ") + "\n");
+			process.kill(process.pid, "SIGKILL");
+		}, 5);'
+	HOTPATH_REPORT=runtime HOTPATH_OUTPUT_FORMAT=json "$HP_BUILD/hotpath" report "$T/node.segment" >"$T/node.json"
+	# Up to its first wait node counts time as active that no one else sees, and so does it in the open callback.
+	python3 - "$T/node.json" $output <<'END'
+import json, sys
+active, idle, first, last = map(float, sys.argv[2:6])
+loop = next(r for r in json.load(open(sys.argv[1]))["tokio_runtime"]["raw"] if "uv_run" in r["label"] or "node" in r["label"])
+busy, waited = loop["busy_ns"] / 1e6, loop["wait_ns"] / 1e6
+assert abs(waited - idle) <= max(idle / 100, 5), (waited, idle)
+assert active - first - last - max(active / 100, 5) <= busy <= active + max(active / 100, 5), (busy, active, first, last)
+END
 }
 
 @test "polls of a signal handler do not disturb the loop that it interrupts" {

@@ -31,6 +31,7 @@
 	X(recursion) \
 	X(gil) \
 	X(sleeps) \
+	X(loop_lag) \
 	X(peak)
 
 #define HP_RULE_EXTERN(name) extern const struct hp_rule hp_rule_##name;

@@ -6,6 +6,8 @@
  * timers: poll() on one descriptor with timeouts of several lengths, which expire.
  * client: poll() for one answer, 200 times.
  * handler: as epoll, while a signal handler polls, too.
+ * named: as client, with a name for the place that waits.
+ * lag: waits for timers, and one stall of 20 ms in between.
  * threads: two threads, each as epoll; a third one as client.
  * wait: as epoll, then waits until it is killed; prints "up" before.
  */
@@ -20,6 +22,8 @@
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <hotpath.h>
 
 #define ROUNDS 500
 #define STALL_AT 250
@@ -128,7 +132,8 @@ static void *client(void *data)
 	return NULL;
 }
 
-static void timers(struct told *told)
+/* Waits of `least_ms` and more: the stall comes in the middle. */
+static void timers(struct told *told, int least_ms, int stall_at)
 {
 	int idle[2];
 
@@ -137,8 +142,10 @@ static void timers(struct told *told)
 	for (int i = 0; i < 40; i++) {
 		struct pollfd fd = { .fd = idle[0], .events = POLLIN };
 
-		if (poll(&fd, 1, 1 + i % 3) != 0)
+		if (poll(&fd, 1, least_ms + i % 3) != 0)
 			fail("poll");
+		if (i == stall_at)
+			told->stall_ns = stall();
 		told->waits++;
 	}
 }
@@ -173,7 +180,13 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "client") == 0)
 		client(&told[0]);
 	if (strcmp(mode, "timers") == 0)
-		timers(&told[0]);
+		timers(&told[0], 1, -1);
+	if (strcmp(mode, "lag") == 0)
+		timers(&told[0], 10, 20);
+	if (strcmp(mode, "named") == 0) {
+		HOTPATH_LOOP("answers");
+		client(&told[0]);
+	}
 	if (strcmp(mode, "handler") == 0) {
 		struct itimerval every = { .it_interval.tv_usec = 200, .it_value.tv_usec = 200 };
 
