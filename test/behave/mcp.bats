@@ -42,7 +42,9 @@ END
 
 teardown_file()
 {
-	kill "$(cat "$T/shop.pid")" 2>/dev/null || true
+	for pid in "$T/shop.pid" "$T/asks.pid"; do
+		kill "$(cat "$pid")" 2>/dev/null || true
+	done
 	eventually helpers_are_gone
 }
 
@@ -108,6 +110,41 @@ over_http()
 	HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/shop" much more >/dev/null
 	HOTPATH=$HP_BUILD/hotpath client compared "$HP_BUILD/hotpath" mcp "$T/shop.seg"
 	HOTPATH=$HP_BUILD/hotpath client compared "$(cat "$T/url")"
+}
+
+@test "the skill's six questions are answered" {
+	# With a number it goes round so often, else until it is killed.
+	compile asks <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t till = PTHREAD_MUTEX_INITIALIZER;
+static void *volatile kept;
+__attribute__((noinline)) void keep(void) { kept = malloc(1000); }
+__attribute__((noinline)) void burn(void) { for (volatile long i = 0; i < 3000000; i++); }
+__attribute__((noinline)) void hold(void) { pthread_mutex_lock(&till); usleep(5000); pthread_mutex_unlock(&till); }
+__attribute__((noinline)) void want(void) { pthread_mutex_lock(&till); pthread_mutex_unlock(&till); usleep(1000); }
+static void *wants(void *unused) { for (;;) want(); return unused; }
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	int rounds = argc > 1 ? atoi(argv[1]) : 0;
+	if (argc == 1) pthread_create(&thread, NULL, wants, NULL);
+	puts("up");
+	fflush(stdout);
+	for (int i = 0; argc == 1 || i < rounds; i++) { burn(); hold(); keep(); }
+	return 0;
+}
+END
+	for count in 3 5; do
+		HOTPATH_SEGMENT_PATH=$T/asks$count.seg HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/asks" $count >/dev/null
+	done
+	LD_PRELOAD=$HP_LIB "$T/asks" >"$T/asks.out" 2>/dev/null 3>&- &
+	echo $! >"$T/asks.pid"
+	eventually grep up "$T/asks.out"
+	PID=$(cat "$T/asks.pid") RUNS="$T/asks3.seg $T/asks5.seg" client asked "$HP_BUILD/hotpath" mcp
+	kill "$(cat "$T/asks.pid")"
 }
 
 @test "the figures are the program's, and bounded" { stdio figures && over_http figures; }

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import urllib.parse
 
 import jsonschema
@@ -230,6 +231,55 @@ def alone(peer):
     names = [tool["name"] for tool in ask(peer, "tools/list")["result"]["tools"]]
     assert "choose_session" not in names and "sessions" in names
     assert code(ask(peer, "tools/call", {"name": "choose_session"})) == -32602
+
+
+def asked(peer):
+    """The skill's questions, of a program whose answers are known: it burns, keeps, and waits for a lock."""
+    pid = int(os.environ["PID"])
+
+    def answer(tool, **arguments):
+        result = call(peer, tool, arguments)
+        assert not result.get("isError"), (tool, result)
+        topic = call(peer, "explain", {"topic": tool})["structuredContent"]["topics"]
+        assert tool == "profiler_status" or topic[0]["meaning"], tool
+        return result["structuredContent"]
+
+    def eventually(tool, wanted):
+        for _ in range(100):
+            said = answer(tool) if tool == "functions_cpu" else answer(tool, limit=10)
+            if wanted(said):
+                return said
+            time.sleep(0.1)
+        raise AssertionError((tool, said))
+
+    def rows(said):
+        return said.get("now", said)["raw"]
+
+    # Which program?
+    assert pid in [row["pid"] for row in call(peer, "sessions")["structuredContent"]["data"]]
+    assert not call(peer, "choose_session", {"session": pid}).get("isError")
+    assert call(peer, "profiler_status")["structuredContent"]["pid"] == pid
+    # Where does the time go?
+    eventually("hot_path", lambda said: any(row["name"].startswith("burn") and row["calls"] > 1 for row in rows(said)))
+    eventually("functions_timing", lambda said: {"burn", "hold", "keep"} <= {row["name"].split(" ")[0] for row in rows(said)})
+    # Who computes?
+    if call(peer, "functions_cpu").get("isError"):
+        print("not sampled here")
+    else:
+        eventually("functions_cpu", lambda said: rows(said) and max(
+            rows(said), key=lambda row: row["self_ns"])["name"].startswith("burn"))
+    # Who waits for whom?
+    eventually("who_waits_for_whom", lambda said: any(row["function"].startswith("want") and "hold" in (row["holder"] or "")
+                                                      for row in rows(said)))
+    # Who has the memory, and does it grow?
+    first = eventually("leaks", lambda said: any("keep" in json.dumps(row) for row in rows(said)))
+    kept = lambda said: next(row["live_bytes"] for row in rows(said) if "keep" in json.dumps(row))
+    eventually("leaks", lambda said: kept(said) > kept(first))
+    # Did the change help?
+    before, after = os.environ["RUNS"].split()
+    said = call(peer, "compare", {"before": before, "after": after})["structuredContent"]
+    changed = {row["name"]: (row["a"], row["b"]) for row in said["sections"]["functions_alloc"]["rows"] if row["metric"] == "blocks"}
+    assert changed["keep"] == (3, 5), said
 
 
 def compared(peer):

@@ -83,6 +83,9 @@ __attribute__((noinline)) static int turn(int epoll_fd, int timeout)
 	return count;
 }
 
+static pthread_barrier_t together;
+static int is_together;
+
 static void *loop(void *data)
 {
 	struct told *told = data;
@@ -110,6 +113,9 @@ static void *loop(void *data)
 	}
 	told->all_ns = now_ns() - begin;
 	close(seldom[0]);
+	/* A thread that came after another one's end would continue its record. */
+	if (is_together)
+		pthread_barrier_wait(&together);
 	return NULL;
 }
 
@@ -195,6 +201,7 @@ int main(int argc, char **argv)
 		loop(&told[0]);
 	}
 	if (strcmp(mode, "threads") == 0) {
+		is_together = pthread_barrier_init(&together, NULL, 2) == 0;
 		for (int i = 0; i < 3; i++)
 			pthread_create(&threads[i], NULL, i < 2 ? loop : client, &told[i]);
 		for (int i = 0; i < 3; i++)
