@@ -38,8 +38,7 @@ static size_t line_length(const char *text, size_t width)
 	return at ? at : most;
 }
 
-/* The first line continues where one begins already; the others are indented. */
-static void wrapped_write(const char *text, int indent, const struct hp_look *look, FILE *out)
+void hp_part_wrapped_write(const char *text, int indent, const struct hp_look *look, FILE *out)
 {
 	size_t width = look->width > INDENT + 20 ? look->width - (size_t)indent : 20;
 
@@ -63,9 +62,9 @@ static void finding_write(struct hp_report *report, const struct hp_finding *fin
 				 hp_confidence_text(finding->confidence));
 
 	fprintf(out, "  %u. ", finding->number);
-	wrapped_write(finding->advice, INDENT, look, out);
+	hp_part_wrapped_write(finding->advice, INDENT, look, out);
 	fprintf(out, "%s%*s", ink(look, DIM), INDENT, "");
-	wrapped_write(facts, INDENT, look, out);
+	hp_part_wrapped_write(facts, INDENT, look, out);
 	fputs(ink(look, PLAIN), out);
 	free(facts);
 	free(gain);
@@ -85,6 +84,6 @@ void hp_part_findings_write(struct hp_report *report, const struct hp_look *look
 		finding_write(report, &findings->list[i], look, out);
 	if (!findings->count) {
 		fputs("  ", out);
-		wrapped_write(findings->none ? findings->none : "", MARGIN, look, out);
+		hp_part_wrapped_write(findings->none ? findings->none : "", MARGIN, look, out);
 	}
 }

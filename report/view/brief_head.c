@@ -171,6 +171,8 @@ static void time_write(const struct hp_answer_time *time, const struct hp_look *
 					   hp_part_share(&cell, time->parts[i].ns, time->life_ns),
 					   time->parts[i].what));
 	}
+	if (time->idle)
+		line_add(&line, hp_xprintf("; %zu idle", time->idle));
 	if (time->unknown)
 		line_add(&line, hp_xprintf("; %zu more not known", time->unknown));
 	fputc('\n', out);
@@ -216,6 +218,27 @@ static void memory_write(const struct hp_model *model, const struct hp_answer *a
 	fputc('\n', out);
 }
 
+/* As above the tables, in lines that fit. */
+static void notes_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	char *text = NULL, *rest = NULL;
+	size_t size;
+	FILE *notes = open_memstream(&text, &size);
+
+	if (!notes)
+		return;
+	hp_head_notes_write(report, look, notes);
+	if (fclose(notes) == 0)
+		for (char *line = strtok_r(text, "\n", &rest); line;
+		     line = strtok_r(NULL, "\n", &rest)) {
+			size_t label = hp_text_start(line, LABEL_WIDTH);
+
+			fprintf(out, "%.*s%s", (int)label, line, line[label] ? "" : "\n");
+			hp_part_wrapped_write(line + label, LABEL_WIDTH, look, out);
+		}
+	free(text);
+}
+
 void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
 	const struct hp_answer *answer = hp_answer_of(report);
@@ -224,7 +247,7 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 	time_write(&answer->time, look, out);
 	cpu_write(&report->model, answer, out);
 	memory_write(&report->model, answer, look, out);
-	hp_head_notes_write(report, look, out);
+	notes_write(report, look, out);
 }
 
 /* --- the last lines --- */

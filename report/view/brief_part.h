@@ -23,4 +23,10 @@ char *hp_brief_hint(struct hp_report *report, const struct hp_look *look);
 /* How good the figures are, and what to ask next. */
 void hp_part_quality_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
+/*
+ * Text in lines that fit, wrapped between words.  The first one continues a line with `indent` columns,
+ * and the others get so many blanks.
+ */
+void hp_part_wrapped_write(const char *text, int indent, const struct hp_look *look, FILE *out);
+
 #endif

@@ -40,6 +40,7 @@ struct hp_answer_time {
 	size_t count;
 	double life_ns;
 	size_t threads;	/* whose time it is */
+	size_t idle; /* others, that had nothing to do */
 	size_t unknown;	/* others, whose lives are not known */
 };
 

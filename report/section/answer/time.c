@@ -123,6 +123,8 @@ void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer)
 			time->unknown++;
 		else if (!counted || is_counted(row))
 			row_add(row, time, &sums);
+		else
+			time->idle += !is_joiner(row);
 	}
 	time->unknown += threads->unlisted;
 	part_add(time, "running", sums.ran_ns);
