@@ -87,6 +87,23 @@ press()
 	not_on_screen Function
 }
 
+@test "console: t takes the stacks of all threads, or says why it cannot" {
+	size=120x40
+	console "$pid"
+	shows '^sell  *[1-9]'
+	press t
+	shows 'Stacks of all threads'
+	run "$HP_BUILD/hotpath" stacks "$pid"
+	if [ "$status" = 0 ]; then
+		shows '^.*[0-9] thread.*: shop'
+		shows 'main .*console.c:[0-9]'
+	fi
+	press Escape
+	eventually not_on_screen 'Stacks of all threads'
+	press q
+	shows '^exit 0'
+}
+
 # fake MODE - the server of console_server.py: its port.
 fake()
 {

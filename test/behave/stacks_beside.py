@@ -3,8 +3,8 @@
 """stacks_beside.py HOTPATH PID
 
 The stacks of a process at rest by `hotpath stacks`, beside those of gdb and eu-stack: of each thread all frames, by
-their addresses.  Inlined functions have no address of their own and do not count.  Prints how many threads and frames
-are equal and how long a thread stood still, and exits 1 if a thread differs."""
+their addresses.  Inlined functions, and those that were left by a jump, have none of their own and do not count.
+Prints how many threads and frames are equal, and how long a thread stood still; exits 1 if a thread differs."""
 import json
 import re
 import subprocess
@@ -16,7 +16,7 @@ for thread in gdb.selected_inferior().threads():
     thread.switch()
     frame, addresses = gdb.newest_frame(), []
     while frame:
-        if frame.type() != gdb.INLINE_FRAME and frame.type() != gdb.SIGTRAMP_FRAME:
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
             addresses.append(frame.pc())
         frame = frame.older()
     print("beside", thread.ptid[1], *addresses)
@@ -27,7 +27,7 @@ def of_hotpath(hotpath, pid):
     said = json.loads(subprocess.run([hotpath, "stacks", "--json", "--all", pid], check=True, stdout=subprocess.PIPE).stdout)
     stacks = {}
     for group in said["stacks"]:
-        addresses = [int(frame["address"], 16) for frame in group["frames"] if not frame.get("inlined")]
+        addresses = [int(frame["address"], 16) for frame in group["frames"] if not frame.get("is_inlined")]
         for thread in group["threads"]:
             stacks[thread["tid"]] = addresses
     return said, stacks
