@@ -11,7 +11,7 @@
 #define LEFT_MIN (UINT64_C(100) << 10)	/* bytes of one path, for a row */
 #define PEAK_SHARE_MIN 0.1 /* of the peak, for a row */
 #define KEPT_MIN 0.9 /* of a path's bytes at the peak: they were not freed */
-#define SHARE_MIN 0.2	/* of all blocks, for a row; half of the rest */
+#define SHARE_MIN 0.2	/* of all blocks, or of what is left, for a row */
 
 static uint64_t positive(int64_t number)
 {
@@ -50,7 +50,7 @@ static bool is_worth(const struct hp_report *report, const struct hp_answer *ans
 		       (double)most >= PEAK_SHARE_MIN * (double)answer->heap_peak;
 	case HP_ANSWER_LEFT:
 		return !report->record.is_live && most >= LEFT_MIN &&
-		       (double)most >= SHARE_MIN / 2 * (double)answer->heap_left;
+		       (double)most >= SHARE_MIN * (double)answer->heap_left;
 	default:
 		return answer->heap_blocks >= BLOCKS_MIN &&
 		       (double)most >= SHARE_MIN * (double)answer->heap_blocks;
