@@ -125,3 +125,30 @@ fits()
 	run ! grep -E '^ +[0-9.]+% +\[unknown\]' "$BATS_TEST_TMPDIR/report"
 	grep -E '^ +[0-9.]+% .*lzma' "$BATS_TEST_TMPDIR/report"
 }
+
+@test "brief: what the C++ library's locks cost is its callers' time" {
+	CC=g++ LANGUAGE=c++ compile guarded -fno-instrument-functions <<-'END'
+		#include <ctime>
+		#include <mutex>
+		#include <thread>
+		static std::mutex door;
+		static volatile long sum;
+		__attribute__((noinline)) static void visit()
+		{
+			std::lock_guard<std::mutex> hold(door);
+			sum = sum + 1;
+		}
+		int main()
+		{
+			std::thread([] {
+				while (clock() < CLOCKS_PER_SEC / 4)
+					for (int i = 0; i < 10000; i++)
+						visit();
+			}).join();
+		}
+	END
+	HOTPATH_KEEP=0 HOTPATH_CPU=timer HOTPATH_OUTPUT_PATH="$T/guarded.report" "$HP_RUN" "$T/guarded"
+	sed -n '/^CPU  /,/^$/p' "$T/guarded.report" | tee "$T/guarded.cpu"
+	grep -q visit "$T/guarded.cpu" || skip "no samples here"
+	run ! grep -q '__gthread_' <(awk '{ print $2 }' "$T/guarded.cpu")
+}

@@ -107,7 +107,8 @@ static enum kind kind_of(struct build *b, uint32_t function)
 	kind = f->object == HP_NONE ? KIND_RUNTIME : (enum kind)b->of_object[f->object];
 	if (kind == KIND_OWN && f->name[0] == '[')
 		kind = KIND_NAMELESS;
-	else if (kind == KIND_OWN && (is_glue(f->name) || hp_wrapper_is_library(f->name)))
+	else if (kind == KIND_OWN && (is_glue(f->name) || hp_wrapper_is_library(f->name) ||
+				      hp_wrapper_is_plumbing(f->name)))
 		kind = KIND_RUNTIME;
 	else if (kind == KIND_LIBRARY && f->name[0] == '[')
 		kind = KIND_FILE;
