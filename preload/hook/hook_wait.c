@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_wait.c - interposes wait() and related functions, for process 1.
+ * hook_wait.c - interposes wait() and related functions: to learn how killed
+ * children ended, and for process 1.
  *
  * The helper process is an orphan, and process 1 adopts orphans. If that is the
  * program itself, as in a container without init, the helper is an unexpected
@@ -33,6 +34,7 @@
 #include "preload/guest/real.h"
 #include "preload/hook/helper.h"
 #include "preload/lock/lock.h"
+#include "preload/thread/account.h"
 #include "preload/wait/offcpu_note.h"
 
 #define SLICE_NS 5000000
@@ -198,6 +200,22 @@ static bool was_hidden(pid_t got, int but, bool is_gone)
 	return true;
 }
 
+/* That `got` ended so; one that was killed has no other way to tell. */
+static void ended(pid_t got, int status)
+{
+	if (got > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))
+		hp_account_waited((uint32_t)got, status);
+}
+
+static void ended_info(const siginfo_t *info)
+{
+	if (info->si_code == CLD_EXITED)
+		ended(info->si_pid, W_EXITCODE(info->si_status & 0xff, 0));
+	else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
+		ended(info->si_pid,
+		      info->si_status | (info->si_code == CLD_DUMPED ? WCOREFLAG : 0));
+}
+
 static pid_t wait_any(int but, int *status, int options, struct rusage *usage)
 {
 	int saved = errno, value = 0;
@@ -209,6 +227,7 @@ static pid_t wait_any(int but, int *status, int options, struct rusage *usage)
 		if (was_hidden(got, but, !WIFSTOPPED(value) && !WIFCONTINUED(value)))
 			continue;
 		if (got != 0) {
+			ended(got, value);
 			if (got > 0 && status)
 				*status = value;
 			return got;
@@ -232,13 +251,16 @@ static pid_t wait_any(int but, int *status, int options, struct rusage *usage)
 /* Not by the exported name, which is invalid while the loader relocates (preload/guest/early.h). */
 static pid_t wait_for(pid_t pid, int *status, int options, struct rusage *usage)
 {
-	int but = hp_helper_hidden();
+	int but = hp_helper_hidden(), value = 0;
 	pid_t got;
 
 	if (HP_LIKELY(but == 0) || (pid != -1 && pid != but)) {
 		hp_lock_sleeps();
-		HP_OFFCPU_NOTED(got = hp_real()->wait4(pid, status, options, usage), HP_ON_CHILD,
-				HP_OFFCPU_NO_FD);
+		HP_OFFCPU_NOTED(got = hp_real()->wait4(pid, status ? status : &value, options,
+						       usage),
+				HP_ON_CHILD, HP_OFFCPU_NO_FD);
+		if (got > 0)
+			ended(got, status ? *status : value);
 		return got;
 	}
 	return pid == but ? no_child() : wait_any(but, status, options, usage);
@@ -292,6 +314,8 @@ static int waitid_any(int but, siginfo_t *info, int options)
 			if (next != NOTHING_YET)
 				continue;
 		}
+		if (result == 0)
+			ended_info(&found);
 		if (result == 0 && info)
 			*info = found;
 		return result;
@@ -301,11 +325,14 @@ static int waitid_any(int but, siginfo_t *info, int options)
 HP_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
 	int but = hp_helper_hidden(), result;
+	siginfo_t found = { .si_signo = 0 };
 
 	if (HP_LIKELY(but == 0) || (type != P_ALL && (type != P_PID || id != (id_t)but))) {
 		hp_lock_sleeps();
-		HP_OFFCPU_NOTED(result = hp_real()->waitid(type, id, info, options), HP_ON_CHILD,
-				HP_OFFCPU_NO_FD);
+		HP_OFFCPU_NOTED(result = hp_real()->waitid(type, id, info ? info : &found, options),
+				HP_ON_CHILD, HP_OFFCPU_NO_FD);
+		if (result == 0)
+			ended_info(info ? info : &found);
 		return result;
 	}
 	return type == P_PID ? no_child() : waitid_any(but, info, options);

@@ -93,6 +93,51 @@ void hp_account_before(uint32_t pid, uint64_t started, struct hp_account_begin *
 	begin->start_ticks = process->end_ticks;
 }
 
+/* ---- its end, from outside ---- */
+
+/*
+ * The newest of that process that did not note its end: it may be free already, but not another's. Another PID
+ * namespace may have the same number, but hardly with the same parent.
+ */
+static struct hp_process *killed_find(uint32_t pid)
+{
+	uint64_t offset = atomic_load_explicit(&hp_segment.header->processes, memory_order_acquire);
+	struct hp_process *found = NULL, *process;
+
+	for (; offset; offset = process->next) {
+		process = at(offset);
+		if (process->pid == pid && process->parent_pid == hp_self->pid &&
+		    process->account &&
+		    atomic_load_explicit(&process->state, memory_order_acquire) != HP_MOVING &&
+		    (!found || process->start_ticks > found->start_ticks))
+			found = process;
+	}
+	return found && atomic_load_explicit(&found->ending, memory_order_relaxed) == HP_ENDING_NONE
+		       ? found
+		       : NULL;
+}
+
+void hp_account_waited(uint32_t pid, int status)
+{
+	struct hp_process *process = hp_segment.header && hp_self ? killed_find(pid) : NULL;
+
+	if (process)
+		atomic_store_explicit(&account_of(process)->waited, (uint32_t)status + 1,
+				      memory_order_relaxed);
+}
+
+/* As from wait(); -1 = unknown. */
+static int status_of(const struct hp_process *process, const struct hp_account *account)
+{
+	uint32_t ending = atomic_load_explicit(&process->ending, memory_order_relaxed);
+
+	if (ending == HP_ENDING_EXEC || ending == HP_ENDING_DROP)
+		return 0;
+	if (ending != HP_ENDING_NONE)
+		return W_EXITCODE(process->exit_code & 0xff, 0);
+	return (int)atomic_load_explicit(&account->waited, memory_order_relaxed) - 1;
+}
+
 /* ---- sums ---- */
 
 static struct hp_run *run_of(struct hp_account *account, const char *name)
@@ -124,6 +169,7 @@ void hp_account_fold(const struct hp_process *process)
 	uint32_t ending = atomic_load_explicit(&process->ending, memory_order_relaxed);
 	bool is_lost = ending == HP_ENDING_EXEC && account && account->began == HP_BEGAN_FORK;
 	struct hp_run *run;
+	int status;
 
 	if (!account || account->is_joined)
 		return;
@@ -131,11 +177,13 @@ void hp_account_fold(const struct hp_process *process)
 	if (!run)
 		return;
 	run->count += account->began != HP_BEGAN_AGAIN;
-	run->unknown += ending == HP_ENDING_NONE;
-	if (ending != HP_ENDING_EXEC && ending != HP_ENDING_DROP && process->exit_code & 0xff) {
+	status = status_of(process, account);
+	run->unknown += status < 0;
+	if (status > 0) {
 		run->failed++;
-		run->status = W_EXITCODE(process->exit_code & 0xff, 0);
+		run->status = status;
 	}
+	run->unmeasured += ending == HP_ENDING_NONE;
 	run->ticks +=
 		account->lead_ticks + hp_clock_between(process->start_ticks, process->end_ticks);
 	run->lead_ns += account->lead_ns;

@@ -36,6 +36,12 @@ void hp_account_fold(const struct hp_process *process);
 /* Makes the otherwise complete record describe the caller's image. */
 void hp_account_open(struct hp_process *process, const struct hp_account_begin *begin);
 
+/*
+ * A child ended with that status, as its parent learned from wait().  One that was killed could not note its end
+ * itself.  May be called in a signal handler; keeps errno.
+ */
+void hp_account_waited(uint32_t pid, int status);
+
 /* The image ends, by exec or finally. */
 void hp_account_end(const struct hp_process *process, const struct rusage *usage,
 		    const struct rusage *children);

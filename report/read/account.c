@@ -43,7 +43,9 @@ static void sums_read(struct hp_model *model, uint64_t at)
 		run->peak_rss_kb = record.peak_rss_kb;
 		run->minor_faults = record.minor_faults;
 		run->major_faults = record.major_faults;
-		run->lacks_cpu = run->lacks_peak = record.unknown != 0;
+		/* Earlier versions knew nothing of the others. */
+		run->unmeasured = record.unmeasured ? record.unmeasured : record.unknown;
+		run->lacks_cpu = run->lacks_peak = run->unmeasured != 0;
 	}
 }
 
@@ -53,26 +55,28 @@ static bool goes_on(const struct hp_process *record)
 	return record->ending == HP_ENDING_EXEC || record->ending == HP_ENDING_DROP;
 }
 
-/* How it ended: from its own record or, for the root, from the runner that waited for it. */
+/* How it ended: from its own record or from who waited for it, the root's runner or its parent. */
 static void end_set(const struct hp_model *model, struct hp_model_run *run,
-		    const struct hp_process *record)
+		    const struct hp_process *record, uint32_t waited)
 {
 	const struct hp_header *header = &model->reader.header;
-	bool is_told = run->is_root && header->status_known && !goes_on(record);
+	bool is_root = run->is_root && header->status_known && !goes_on(record);
+	bool is_told = is_root || (record->ending == HP_ENDING_NONE && waited);
 	int32_t status = W_EXITCODE(record->exit_code & 0xff, 0);
 
 	if (is_told)
-		status = (int32_t)header->root_status;
-	run->running = !record->end_ticks;
+		status = is_root ? (int32_t)header->root_status : (int32_t)(waited - 1);
+	run->running = !record->end_ticks && !(is_told && !is_root);
 	if (run->running || goes_on(record))
 		return;
+	run->unmeasured = record->ending == HP_ENDING_NONE;
 	run->unknown = !is_told && record->ending == HP_ENDING_NONE;
 	run->failed = !run->unknown && status != 0;
 	run->status = run->failed ? status : 0;
 }
 
 static struct hp_model_run *image_read(struct hp_model *model, const struct hp_process *record,
-				       const char name[16], uint64_t end_ticks)
+				       const char name[16], uint32_t waited, uint64_t end_ticks)
 {
 	struct hp_model_run *run = run_new(model, name);
 
@@ -81,7 +85,7 @@ static struct hp_model_run *image_read(struct hp_model *model, const struct hp_p
 	run->is_root = record->pid == model->reader.header.root_pid;
 	run->wall_ns = hp_model_ns(model, beyond(record->end_ticks ? record->end_ticks : end_ticks,
 						 record->start_ticks));
-	end_set(model, run, record);
+	end_set(model, run, record, waited);
 	run->lacks_cpu = run->lacks_peak = !record->end_ticks || !record->ending;
 	return run;
 }
@@ -89,10 +93,11 @@ static struct hp_model_run *image_read(struct hp_model *model, const struct hp_p
 /* From a version without accounts: uses its record, which covers everything folded into it. */
 static void old_read(struct hp_model *model, const struct hp_process *record, uint64_t end_ticks)
 {
-	struct hp_model_run *run = image_read(model, record, record->comm, end_ticks);
+	struct hp_model_run *run = image_read(model, record, record->comm, 0, end_ticks);
 
 	run->count += record->folded;
 	run->unknown += record->folded;
+	run->unmeasured += record->folded;
 	run->wall_ns += hp_model_ns(model, record->folded_ticks);
 	run->cpu_ns = record->cpu_ns;
 	run->lacks_cpu = run->lacks_peak = true;
@@ -115,7 +120,7 @@ void hp_account_read(struct hp_model *model, const struct hp_process *record, ui
 		return;
 	is_lost = account.began == HP_BEGAN_FORK && record->ending == HP_ENDING_EXEC &&
 		  record->end_ticks;
-	run = image_read(model, record, is_lost ? none : account.name, end_ticks);
+	run = image_read(model, record, is_lost ? none : account.name, account.waited, end_ticks);
 	run->count = account.began != HP_BEGAN_AGAIN;
 	run->base_cpu_ns = account.base_cpu_ns;
 	run->wall_ns += hp_model_ns(model, account.lead_ticks) + account.lead_ns;

@@ -89,7 +89,7 @@ struct hp_account {
 	uint32_t is_joined;	/* the image that followed by exec: this one counts as a part of that */
 	char name[16];	/* its process: of the image when it began, 0-terminated */
 	uint32_t is_followed;	/* the image that followed by exec: it is recorded, too */
-	uint32_t reserved32;
+	_Atomic uint32_t waited;	/* its parent: 1 + its status, as wait() told; 0 = unknown */
 	uint64_t lead_ticks;	/* its process: of its life, before the record's start: from fork or exec on, if known */
 	uint64_t lead_ns;	/* its process: the same where only the CPU time by then is known */
 	_Atomic uint64_t loops; /* its threads: head of the list of hp_loop */
@@ -112,11 +112,13 @@ struct hp_run {
 	uint64_t major_faults;	/* its process */
 	uint32_t count;	/* its process */
 	uint32_t failed;	/* its process: exit code other than 0, or killed */
-	uint32_t unknown;	/* its process: without a note of their end, so without CPU time and the like */
+	uint32_t unknown;	/* its process: of them it is not known how they ended */
 	int32_t status;	/* its process: of the last one that failed, as from wait() */
 	char name[16];	/* set once; "" = an image that ended by exec, and what followed is not recorded */
 	uint64_t lead_ns;	/* its process: and this */
-	uint64_t reserved[5];
+	uint32_t unmeasured;	/* its process: without a note of their end, so without CPU time and the like */
+	uint32_t reserved32;
+	uint64_t reserved[4];
 };
 
 /* Who provides malloc, as far as it is known. */

@@ -143,6 +143,70 @@ told()
 	grep -q '(31 runs, ' "$HOTPATH_OUTPUT_PATH"
 }
 
+@test "processes: how killed children ended is what their parent was told, however it waited" {
+	compile killer -fno-instrument-functions <<-'EOF'
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <sys/resource.h>
+		#include <sys/syscall.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		/* killer PROGRAM...: each sleeps until it is killed, by SIGKILL, SIGTERM, SIGSEGV and SIGUSR1 in turn. */
+		int main(int argc, char **argv)
+		{
+			static const int signals[] = { SIGKILL, SIGTERM, SIGSEGV, SIGUSR1 };
+			int status, ready[2];
+			siginfo_t info;
+			char byte;
+
+			for (int i = 1; i < argc; i++) {
+				pid_t pid;
+
+				if (pipe(ready) != 0 || (pid = fork()) < 0)
+					return 1;
+				if (!pid) {
+					dup2(ready[1], 1);
+					execl(argv[i], argv[i], "wait", NULL);
+					_exit(127);
+				}
+				read(ready[0], &byte, 1);
+				kill(pid, signals[(i - 1) % 4]);
+				switch (i % 4) {
+				case 0: waitpid(pid, &status, 0); break;
+				case 1: wait4(-1, NULL, 0, NULL); break;
+				case 2: waitid(P_PID, pid, &info, WEXITED); break;
+				case 3: wait(NULL); break;
+				}
+			}
+			return 0;
+		}
+	EOF
+	compile victim -fno-instrument-functions <<-'EOF'
+		#include <sys/syscall.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			(void)argv;
+			write(1, "r", 1);
+			if (argc == 1)
+				syscall(SYS_exit_group, 5);	/* no one notices */
+			for (;;)
+				pause();
+		}
+	EOF
+	for name in by_kill by_term by_segv by_usr1; do
+		cp "$T/victim" "$BATS_TEST_TMPDIR/$name"
+	done
+	(cd "$BATS_TEST_TMPDIR" && "$HP_RUN" "$T/killer" ./by_kill ./by_term ./by_segv ./by_usr1 ./by_kill ./by_kill)
+	told '[rows[name]["exit_status"] for name in ("by_term", "by_segv", "by_usr1")] == ["SIGTERM", "SIGSEGV", "SIGUSR1"]'
+	told 'rows["by_kill"]["runs"] == rows["by_kill"]["failed"] == 3'
+	told 'not any(row["unknown"] or row["running"] for row in rows.values())'
+	told 'rows["killer"]["exit_status"] == "0"'
+	"$HP_RUN" sh -c "'$T/victim' >/dev/null; true"
+	told 'rows["victim"]["failed"] == 1'
+	told 'rows["victim"]["exit_status"] == "5"'
+}
+
 @test "processes: programs without us are not passed over in silence" {
 	command -v cc >/dev/null
 	echo 'int main(void) { for (volatile long i = 0; i < 100000000; i++); return 0; }' |

@@ -56,6 +56,7 @@ static void run_add(const struct hp_model *model, struct hp_programs *programs,
 	program->running += run->running;
 	program->failed += run->failed;
 	program->unknown += run->unknown;
+	program->unmeasured += run->unmeasured;
 	program->wall_ns += run->wall_ns;
 	program->cpu_ns += run->lacks_cpu && run->pid ? larger(run->cpu_ns, watched_ns(model, run))
 						      : run->cpu_ns;
@@ -253,18 +254,18 @@ static const char *after(struct hp_report *report)
 {
 	const struct hp_programs *programs = hp_programs_of(report);
 	struct hp_text_cell cell;
-	uint64_t unknown = 0;
+	uint64_t unmeasured = 0;
 
 	for (size_t i = 0; i < programs->count; i++)
-		unknown += programs->rows[i].unknown;
+		unmeasured += programs->rows[i].unmeasured;
 	free(report->text);
 	report->text = hp_xstrdup("");
-	if (unknown)
+	if (unmeasured)
 		say(report,
 		    hp_xprintf("%s %s did not record %s end (killed, or without exit()): CPU time "
 			       "and memory are what was seen last.",
-			       hp_format_count(&cell, unknown), unknown == 1 ? "run" : "runs",
-			       unknown == 1 ? "its" : "their"));
+			       hp_format_count(&cell, unmeasured), unmeasured == 1 ? "run" : "runs",
+			       unmeasured == 1 ? "its" : "their"));
 	if (programs->unrecorded)
 		say(report,
 		    hp_xprintf("%s %s not recorded: static, or with other privileges.",

@@ -20,6 +20,7 @@ struct hp_program {
 	uint64_t running;	/* of them */
 	uint64_t failed;	/* exit code other than 0, or killed by a signal */
 	uint64_t unknown;	/* no one noted how they ended */
+	uint64_t unmeasured;	/* did not note their CPU time and memory at their end */
 	int32_t status;	/* of one that failed, as from wait() */
 	uint64_t wall_ns;	/* the sum of their lives */
 	uint64_t cpu_ns;
