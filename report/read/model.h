@@ -179,7 +179,8 @@ struct hp_model_thread {
 	uint64_t cpu_ns;
 	double user_share; /* of cpu_ns, in user mode; < 0: unknown */
 	uint64_t wait_ns;
-	uint64_t life_ns;
+	uint64_t life_ns;	/* from the first look at it to the last */
+	uint64_t whole_ns;	/* from its start to its end; 0: unknown */
 };
 
 /* A thread's own record of its name at its end. */

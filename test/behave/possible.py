@@ -1,22 +1,129 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""possible.py FILE... - the times in JSON reports of functions can all have been.
+"""possible.py FILE... - the numbers in JSON reports can all be true at once.
 
-No function takes longer than its callers, nor longer by itself than with its callees, nor one call
-longer than all; the tree's nodes are their own time and that of their callees; each time lies in
-its interval; and all of it fits into the lifetimes of the threads.  Files that are no such report,
-or not whole, are passed over.  Prints what is not possible, and ends with 1 then.
+In every row of every section the bounds, percentiles, mean, longest and total of one quantity are
+in order, and nothing is negative.  No function takes longer than its callers, nor longer by itself
+than with its callees, nor one call longer than all; the tree's nodes are their own time and that of
+their callees; and all of it fits into the lifetimes of the threads.  Rows add up to their headline
+where all are there, and stay below it where some are left out.  Files that are no report, or not
+whole, and damaged ones are passed over.  Prints what is not possible, and ends with 1 then.
 """
 import json
+import re
 import sys
 
 ROUNDED = 2  # ns: each number is rounded by itself
+
+
+# Of one quantity in a row, from the smallest to the largest: what holds for its numbers.
+PERCENTILE = re.compile(r"(.*?)_?p(\d+(?:\.\d+)?)(_ns)?$")
+MAY_FALL = {"mem_diff", "alloc_dealloc_diff", "cpu_percent", "parent"}
+# Sections whose rows are parts of one whole, so that their shares are, too.
+PARTS = {"functions_alloc", "alloc_sites", "leaks", "direct_maps", "functions_cpu", "offcpu", "bound", "waits",
+         "processes"}
+INCLUSIVE = {"functions_alloc", "functions_cpu"}  # on request
+
+
+def name_of(row):
+    for key in ("name", "label", "object", "first", "question"):
+        if key in row:
+            return row[key]
+    return "?"
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 class Checked:
     def __init__(self, path):
         self.file = path
         self.wrong = 0
+
+    def at_most(self, section, row, less, more, share=0):
+        """Both keys of the row, if it has them as numbers; `share` of the larger is forgiven."""
+        if not is_number(row.get(less)) or not is_number(row.get(more)):
+            return
+        self.holds(row[less] <= row[more] * (1 + share) + ROUNDED, section, name_of(row), less, row[less],
+                   "is more than", more, row[more])
+
+    def bounds(self, section, row):
+        """X_low_ns <= X_ns <= X_high_ns, also X_error_ns >= 0, whatever X is."""
+        for key in row:
+            if "_low" in key:
+                self.at_most(section, row, key, key.replace("_low", "", 1))
+                self.at_most(section, row, key, key.replace("_low", "_high", 1))
+            elif "_high" in key:
+                self.at_most(section, row, key.replace("_high", "", 1), key)
+
+    def ranks(self, section, row):
+        """Percentiles rise, and the longest is none of less."""
+        ranks = {}
+        for key, value in row.items():
+            match = PERCENTILE.fullmatch(key)
+            if match and is_number(value):
+                ranks.setdefault((match[1], match[3] or ""), []).append((float(match[2]), key))
+        for (prefix, unit), keys in ranks.items():
+            keys.sort()
+            for (_, less), (_, more) in zip(keys, keys[1:]):
+                self.at_most(section, row, less, more)
+            self.at_most(section, row, keys[-1][1], f"{prefix}_max{unit}")
+
+    def longest(self, section, row):
+        """The mean of some is no more than the longest, and that no more than all together."""
+        for key in row:
+            if not key.endswith("_max_ns"):
+                continue
+            stem = key[:-len("max_ns")]
+            self.at_most(section, row, stem + "avg_ns", key)
+            # A hold that is only known to have lasted so long at least is compared by the bounds.
+            self.at_most(section, row, key, stem + ("total_high_ns" if stem + "total_high_ns" in row else "total_ns"))
+        self.at_most(section, row, "longest_ns", "total_ns")
+
+    def row(self, section, row):
+        for key, value in row.items():
+            if is_number(value) and key not in MAY_FALL and not key.endswith("_diff"):
+                self.holds(value >= 0 or section == "debug_gauges", section, name_of(row), key, value, "is negative")
+        self.bounds(section, row)
+        self.ranks(section, row)
+        self.longest(section, row)
+        for part, whole in (("sampled_count", "count"), ("sampled_calls", "calls"), ("allocating_calls", "calls"),
+                            ("contended", "count"), ("temporary_count", "count"), ("closed_instances", "instances"),
+                            ("queue_size", "max_queue_size"), ("self_samples", "inclusive_samples"),
+                            ("peak_bytes", "total_bytes"), ("failed", "runs"),
+                            ("total_bytes", "inclusive_bytes"), ("count", "inclusive_count")):
+            if section == "functions_alloc" or part not in ("total_bytes", "count"):
+                self.at_most(section, row, part, whole)
+
+    def sums(self, section, rows, whole, key, told, is_all):
+        """The rows' `key` adds up to `told`, or to no more where rows are left out."""
+        if not is_number(told) or any(not is_number(row.get(key)) for row in rows):
+            return
+        total = sum(row[key] for row in rows)
+        rounded = ROUNDED + len(rows)
+        self.holds(total <= told + rounded, section, "sum of", key, total, "is more than", whole, told)
+        self.holds(not is_all or total >= told - rounded, section, "sum of", key, total, "is less than", whole, told)
+
+    def section(self, name, section):
+        rows = section["raw"]
+        is_all = section.get("total_count") == len(rows)
+        self.holds(section.get("included_count", len(rows)) == len(rows), name, "says", section.get("included_count"),
+                   "rows and has", len(rows))
+        self.holds(section.get("total_count", len(rows)) >= len(rows), name, "has more rows than all")
+        for row in rows:
+            self.row(name, row)
+        # A call's bytes and samples count for all its callers where these were asked for.
+        is_apart = name not in INCLUSIVE or any(word in section["description"] for word in ("exclusive", "apart"))
+        if name in PARTS and is_apart:
+            for key in ("percent", "percent_total", "percent_live", "cpu_percent"):
+                parts = [row[key] for row in rows if is_number(row.get(key))]
+                self.holds(sum(parts) <= 100 + 0.001 * len(parts) + 0.001, name, key, "adds up to", sum(parts))
+        for key, whole, *others in SUMS.get(name, ()):
+            told = section.get(whole)
+            if is_number(told):
+                told -= sum(section.get(other, 0) for other in others)
+            self.sums(name, rows, whole, key, told, is_all)
 
     def holds(self, is_true, *words):
         if not is_true:
@@ -70,18 +177,82 @@ class Checked:
         return below.get(0, 0)
 
 
-def check(path):
-    checked = Checked(path)
+    def samples(self, section):
+        for row in section["raw"]:
+            self.holds(row["inclusive_samples"] <= section["sample_count"], "functions_cpu", row["name"],
+                       row["inclusive_samples"], "of", section["sample_count"], "samples")
+            self.at_most("functions_cpu", row, "self_ns", "inclusive_ns")
+        self.at_most("functions_cpu", section, "attributed_samples", "total_samples")
+        self.at_most("functions_cpu", section, "profiler_sample_count", "sample_count")
+
+    def threads(self, report):
+        """What a thread did is its life."""
+        for row in (report.get("thread_states") or {}).get("raw", ()):
+            parts = [row[key] for key in ("ran_ns", "ready_ns", "waited_ns", "stopped_ns") if is_number(row.get(key))]
+            if len(parts) == 4 and is_number(row.get("life_ns")):
+                self.holds(abs(sum(parts) - row["life_ns"]) <= 4 * ROUNDED, "thread_states", row["name"],
+                           "parts of", row["life_ns"], "add up to", sum(parts))
+        for row in (report.get("threads") or {}).get("raw", ()):
+            self.at_most("threads", row, "cpu_ns", "life_ns", 0.01)
+            if is_number(row.get("cpu_percent_avg")) and row.get("life_ns") and row.get("threads") == 1:
+                average = 100 * row["cpu_ns"] / row["life_ns"]
+                self.holds(abs(average - row["cpu_percent_avg"]) <= 0.1, "threads", row["name"], "average",
+                           row["cpu_percent_avg"], "is not", average)
+
+    def summary(self, report):
+        summary = report["summary"]
+        for key, value in summary.items():
+            if is_number(value):
+                self.holds(value >= 0, "summary", key, value, "is negative")
+        for name in ("functions_timing", "functions_cpu", "calltree"):
+            told = (report.get(name) or {}).get("total_elapsed_ns")
+            self.holds(told in (None, summary["wall_ns"]), name, "elapsed", told, "is not", summary["wall_ns"])
+        states = report.get("thread_states") or {}
+        if "raw" in states and states.get("total_count") == len(states["raw"]):
+            waited = sum(row["waited_ns"] for row in states["raw"] if is_number(row.get("waited_ns")))
+            self.holds(not states["raw"] or summary["blocked_ns"] <= waited * 1.01 + 1e6, "summary blocked",
+                       summary["blocked_ns"], "of", waited)
+
+
+# Keys of rows that add up to one of the section's own.
+SUMS = {
+    "functions_alloc": (("total_bytes", "allocated_bytes", "outside_bytes"),
+                        ("count", "allocated_count", "outside_count")),
+    "alloc_sites": (("total_bytes", "allocated_bytes"), ("count", "allocated_count"), ("live_bytes", "live_bytes"),
+                    ("live_count", "live_count"), ("peak_bytes", "peak_bytes"), ("temporary_count", "temporary_count"),
+                    ("frees", "freed_count"), ("freed_bytes", "freed_bytes")),
+    "leaks": (("live_bytes", "live_bytes"), ("live_count", "live_count")),
+    "direct_maps": (("total_bytes", "mapped_bytes"), ("live_bytes", "live_bytes"), ("count", "mapped_count")),
+    "processes": (("runs", "run_count"), ("cpu_ns", "cpu_ns")),
+}
+
+
+def read(path):
     try:
         with open(path) as file:
             report = json.load(file)
-        timing, summary = report["functions_timing"], report["summary"]
+        if report["type"] == "hotpath_report" and not report["summary"].get("damaged"):
+            return report
     except (ValueError, KeyError, TypeError, OSError):
+        pass
+    return None
+
+
+def check(path):
+    checked = Checked(path)
+    report = read(path)
+    if not report:
         return 0
-    if "raw" not in timing or summary.get("damaged"):
-        return 0
-    checked.functions(timing["raw"], timing.get("caller_name"))
-    tree = report.get("calltree") or {}
+    for name, section in report.items():
+        if isinstance(section, dict) and "raw" in section:
+            checked.section(name, section)
+    checked.summary(report)
+    checked.threads(report)
+    timing, summary, tree = report.get("functions_timing") or {}, report["summary"], report.get("calltree") or {}
+    if "raw" in timing:
+        checked.functions(timing["raw"], timing.get("caller_name"))
+    if (report.get("functions_cpu") or {}).get("raw"):
+        checked.samples(report["functions_cpu"])
     if "tree" in tree:
         checked.path(tree["raw"])
         whole = checked.tree(tree["tree"], len(tree["tree"]) == tree["tree_total_count"])

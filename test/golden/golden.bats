@@ -45,6 +45,10 @@ same()
 	same surface
 }
 
+@test "golden: the numbers of each report can all be true at once" {
+	python3 "$ROOT/test/behave/possible.py" "$ROOT"/test/golden/*/all.json
+}
+
 # A line of a table is as long as the terminal is wide, at most.
 @test "golden: no line is wider than it may be" {
 	for file in "$ROOT"/test/golden/*/table-*.txt "$ROOT"/test/golden/*/short-*.txt; do

@@ -400,11 +400,48 @@ static void add_location(struct hp_report *report, const void *row, cJSON *entry
 		hp_json_location(entry, source.file, source.line, source.column);
 }
 
+/* --- what no function was charged with --- */
+
+struct outside {
+	uint64_t bytes;
+	uint64_t count;
+};
+
+/* Before main, in threads and in code without hooks: the rows do not have it. */
+static struct outside outside_of(struct hp_report *report)
+{
+	const struct hp_alloc_sum *all = &hp_alloc_view(report)->alloc.all;
+	const struct hp_charges *charges = hp_alloc_charges(report);
+	struct outside outside = { .bytes = all->bytes, .count = all->count };
+
+	if (!charges->is_any)
+		return (struct outside){ .bytes = 0 };
+	for (size_t i = 0; i < charges->count; i++) {
+		uint64_t bytes = hp_charge_bytes(&charges->functions[i]);
+		uint64_t count = hp_charge_count(&charges->functions[i]);
+
+		outside.bytes -= bytes < outside.bytes ? bytes : outside.bytes;
+		outside.count -= count < outside.count ? count : outside.count;
+	}
+	return outside;
+}
+
+static void functions_head(struct hp_report *report, cJSON *list)
+{
+	struct outside outside = outside_of(report);
+
+	hp_alloc_add_totals(report, list);
+	hp_json_whole(list, "outside_bytes", outside.bytes);
+	hp_json_whole(list, "outside_count", outside.count);
+}
+
 /* --- the sections --- */
 
 /* Most calls of a function that allocates now and then do not. */
 static const char *functions_after(struct hp_report *report)
 {
+	struct outside outside = outside_of(report);
+	struct hp_text_cell bytes, count;
 	bool is_apart = false;
 	struct hp_list list;
 
@@ -416,7 +453,24 @@ static const char *functions_after(struct hp_report *report)
 					  function_of(report, list.rows[i])->calls;
 	}
 	free(list.rows);
-	return is_apart ? "Avg is over all calls, percentiles are over those that allocate." : NULL;
+	free(report->text);
+	report->text = NULL;
+	if (outside.count)
+		report->text =
+			hp_xprintf("Outside of instrumented functions: %s in %s %s (alloc-sites).",
+				   hp_format_bytes(&bytes, outside.bytes),
+				   hp_format_count(&count, outside.count),
+				   outside.count == 1 ? "block" : "blocks");
+	if (is_apart) {
+		char *line =
+			hp_xprintf("%s%sAvg is over all calls, percentiles are over those that "
+				   "allocate.",
+				   report->text ? report->text : "", report->text ? "\n" : "");
+
+		free(report->text);
+		report->text = line;
+	}
+	return report->text;
 }
 
 static void spread_of(struct hp_report *report, const void *row, enum hp_charge_kind kind,
@@ -475,11 +529,12 @@ const struct hp_section hp_alloc_functions_section = {
 	.note = hp_alloc_note,
 	.after = functions_after,
 	.is_on_top = true,
-	.extra = { .head = hp_alloc_add_totals,
+	.extra = { .head = functions_head,
 		   .middle = hp_functions_add_middle,
 		   .data = add_location,
 		   .raw = add_calls,
-		   .list_keys = HP_ALLOC_KEYS " caller_name:s percentiles:[n]",
+		   .list_keys = HP_ALLOC_KEYS
+		   " outside_bytes:i outside_count:i caller_name:s percentiles:[n]",
 		   .data_keys = "location:@location",
 		   .raw_keys = "last_calls:[@spent]" },
 	.tool = { .help = "Functions by what they allocate.",

@@ -10,7 +10,6 @@
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/section/core/extra.h"
-#include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/section/thread/thread.h"
 #include "report/section/core/list.h"
@@ -45,34 +44,27 @@ static int compare_threads(const void *left, const void *right)
 	return order ? order : a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-static struct hp_model_thread *thread_of(struct hp_model *model, const struct hp_lock_birth *birth)
-{
-	for (size_t i = 0; i < model->thread_count; i++)
-		if (model->threads[i].tid == birth->tid && model->threads[i].pid == birth->pid &&
-		    !model->threads[i].folded)
-			return &model->threads[i];
-	return NULL;
-}
-
 /*
  * An ended thread's own account of itself: the last scan of it may have been long
  * before.  A live view uses scans, which cover all threads alike.
  */
 static void ends_tell(struct hp_report *report)
 {
-	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+	const struct hp_threads *threads = hp_threads_of(report);
+	struct hp_model *model = &report->model;
 
-	for (size_t i = 0; i < locks->birth_count; i++) {
-		const struct hp_lock_birth *birth = &locks->births[i];
-		struct hp_model_thread *thread =
-			birth->end > birth->start ? thread_of(&report->model, birth) : NULL;
-		double life_ns;
+	for (size_t i = 0, row = 0; i < model->thread_count; i++) {
+		struct hp_model_thread *thread = &model->threads[i];
+		const struct hp_thread_row *whole;
 
-		if (!thread || thread->state != 'x' || birth->cpu_ns <= thread->cpu_ns)
+		if (thread->folded)
 			continue;
-		thread->cpu_ns = birth->cpu_ns;
-		life_ns = (double)(birth->end - birth->start) * report->model.ns_per_tick;
-		thread->percent_average = 100 * (double)thread->cpu_ns / life_ns;
+		whole = &threads->rows[row++];	/* they are in the same order */
+		if (thread->state != 'x' || whole->life_ns <= 0)
+			continue;
+		thread->cpu_ns = (uint64_t)whole->ran_ns;
+		thread->whole_ns = (uint64_t)whole->life_ns;
+		thread->percent_average = 100 * whole->ran_ns / whole->life_ns;
 		if (thread->percent_max >= 0 && thread->percent_max < thread->percent_average)
 			thread->percent_max = thread->percent_average;
 	}
@@ -119,6 +111,13 @@ static const char *empty(struct hp_report *report)
 	if (report->model.reader.header.sampler_area)
 		return "no thread lived long enough to be looked at";
 	return "threads were not watched: the helper process did not come up before the end";
+}
+
+static void thread_life(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_model_thread *thread = cell->row;
+
+	value->number = (double)(thread->whole_ns ? thread->whole_ns : thread->life_ns);
 }
 
 static void thread_name(const struct hp_cell *cell, struct hp_value *value)
@@ -245,7 +244,7 @@ static const struct hp_column columns[] = {
 	{ .raw = "cpu_sys", .unit = HP_UNIT_RATE, .get = thread_system },
 	{ .raw = "cpu_total", .unit = HP_UNIT_RATE, .get = thread_total },
 	{ .raw = "wait_ns", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, wait_ns) },
-	{ .raw = "life_ns", .unit = HP_UNIT_NUMBER, .member = HP_MEMBER(hp_model_thread, life_ns) },
+	{ .raw = "life_ns", .unit = HP_UNIT_NUMBER, .get = thread_life },
 	{ .raw = "threads", .unit = HP_UNIT_NUMBER, .get = thread_count },
 	{ 0 },
 };
