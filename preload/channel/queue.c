@@ -12,6 +12,7 @@
 
 #include "preload/channel/channel.h"
 #include "preload/guest/confine.h"
+#include "preload/guest/kernel_call.h"
 #include "preload/guest/self.h"
 #include "segment/histogram.h"
 #include "segment/layout/lock.h"
@@ -231,7 +232,6 @@ static bool has_room(struct hp_lane *lane, uint64_t depth, uint64_t sent)
 static bool has_waited(int fd)
 {
 	struct hp_channel_thread *me = hp_channel_thread_open();
-	int saved = errno;
 	struct rusage usage;
 	uint64_t was;
 	long flags;
@@ -241,11 +241,10 @@ static bool has_waited(int fd)
 		return false;
 	if (!me || hp_is_confined())
 		return true;
-	flags = fd >= 0 ? syscall(SYS_fcntl, fd, F_GETFL) : 0;
+	flags = fd >= 0 ? hp_kernel_call(SYS_fcntl, fd, F_GETFL, 0) : 0;
 	if (flags > 0 && flags & O_NONBLOCK)
 		return false;
-	is_known = syscall(SYS_getrusage, RUSAGE_THREAD, &usage) == 0;
-	errno = saved;
+	is_known = hp_kernel_call(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0) == 0;
 	if (!is_known)
 		return true;
 	was = me->switches;

@@ -18,6 +18,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/kernel_call.h"
 #include "preload/guest/readable.h"
 #include "preload/guest/self.h"
 #include "preload/heap/path.h"
@@ -213,7 +214,7 @@ static void since_take(struct hp_offcpu_ring *me, uint64_t now_ns, uint64_t *wor
 	words[HP_OFFCPU_SWITCHES] = 1;
 	words[HP_OFFCPU_NONE] = UINT64_MAX;
 	if (!(hp_offcpu_note_least() & HP_OFFCPU_LONG) ||
-	    syscall(SYS_getrusage, RUSAGE_THREAD, &use) < 0)
+	    hp_kernel_call(SYS_getrusage, RUSAGE_THREAD, (long)&use, 0) < 0)
 		return;
 	cpu_ns = ns_of(&use.ru_utime) + ns_of(&use.ru_stime);
 	switches = (uint64_t)use.ru_nvcsw;

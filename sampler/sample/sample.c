@@ -431,7 +431,9 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 	const uint8_t *end = (const uint8_t *)record + record->size;
 	struct cursor c = { end - 24, end };
 	uint64_t who = take(&c), now_ns = take(&c);
-	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, (uint32_t)(who >> 32));
+	bool is_ours = hp_space_is_ours(&samples->spaces, (uint32_t)who);
+	struct hp_wait_thread *thread =
+		is_ours ? NULL : hp_wait_thread_of(&samples->waits, (uint32_t)(who >> 32));
 
 	if (!thread)
 		return;
@@ -493,6 +495,8 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 	struct sample s;
 
 	sample_read(samples, record, &s);
+	if (hp_space_is_ours(&samples->spaces, s.pid))
+		return;
 	samples->is_complete = samples->is_cut = false;
 	if (samples->wait_id_room && *wait_id_slot(samples, s.id))
 		wait_stack(samples, &s);

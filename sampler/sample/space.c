@@ -30,6 +30,7 @@ void hp_spaces_init(struct hp_spaces *spaces, const struct hp_segment *segment)
 {
 	memset(spaces, 0, sizeof(*spaces));
 	spaces->segment = segment;
+	spaces->self = (uint32_t)getpid();
 }
 
 static void space_free(struct hp_space *space)
@@ -609,6 +610,13 @@ void hp_space_map(struct hp_spaces *spaces, uint32_t pid, const struct hp_map_en
 	map_add(space, entry);
 }
 
+bool hp_space_is_ours(const struct hp_spaces *spaces, uint32_t pid)
+{
+	const struct hp_space *space = hp_space_known(spaces, pid);
+
+	return space && space->is_ours;
+}
+
 void hp_space_fork(struct hp_spaces *spaces, uint32_t pid, uint32_t parent)
 {
 	const struct hp_space *from = hp_space_known(spaces, parent);
@@ -619,6 +627,7 @@ void hp_space_fork(struct hp_spaces *spaces, uint32_t pid, uint32_t parent)
 	space->mapped = ++spaces->mapped;
 	space->count = 0;
 	space->is_whole = space->is_ended = false;
+	space->is_ours = parent == spaces->self || (from && from->is_ours);
 	if (!from || !from->is_whole || !has_room(space, from->count))
 		return;
 	if (from->count)

@@ -49,6 +49,7 @@ struct hp_space {
 	uint32_t room;
 	bool is_whole;	/* all mappings are known: from /proc or from records */
 	bool is_ended;
+	bool is_ours; /* the server and what else we start: no part of the session */
 	bool is_shut;	/* only a record says that there is such a process: nothing of it is read */
 	uint64_t mapped;	/* changes with the mappings, and never repeats */
 	uint64_t read_ns;	/* when /proc was read last */
@@ -62,6 +63,7 @@ struct hp_spaces {
 	uint32_t ended;
 	uint64_t mapped;	/* the newest number that a space has got */
 	uint32_t kernel;	/* its object; 0 = not met yet */
+	uint32_t self; /* our own pid: what that forks is ours */
 	bool has_others;	/* a process was met that may do less than we */
 	struct hp_space *buckets[HP_SPACE_BUCKETS];
 	struct hp_code *codes[HP_SPACE_BUCKETS];
@@ -75,6 +77,9 @@ struct hp_space *hp_space_of(struct hp_spaces *spaces, uint32_t pid);
 
 /* NULL = the process was never met. */
 struct hp_space *hp_space_known(const struct hp_spaces *spaces, uint32_t pid);
+
+/* False for processes that were never met, too. */
+bool hp_space_is_ours(const struct hp_spaces *spaces, uint32_t pid);
 
 /* Updates from the kernel's records. */
 void hp_space_fork(struct hp_spaces *spaces, uint32_t pid, uint32_t parent);

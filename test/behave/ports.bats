@@ -191,6 +191,69 @@ pid_at()
 	kill -9 "$child"
 }
 
+# Its threads work and wait while it answers, and where CPUs are sampled it runs on one of them.
+@test "ports: who answers is in no table of the program, which switches too often to note each switch" {
+	compile pingpong -fno-instrument-functions <<-'END'
+		#include <pthread.h>
+		#include <stdlib.h>
+		#include <time.h>
+		#include <unistd.h>
+		static int there[2], back[2];
+		static void *answer(void *unused)
+		{
+			for (char c; read(there[0], &c, 1) == 1;)
+				write(back[1], &c, 1);
+			return unused;
+		}
+		int main(int argc, char **argv)
+		{
+			pthread_t thread;
+			char c = 0;
+			(void)argc;
+			if (pipe(there) || pipe(back) || pthread_create(&thread, NULL, answer, NULL))
+				return 1;
+			while (access(argv[1], F_OK) != 0) {
+				for (int i = 0; i < 1000; i++) {
+					write(there[1], &c, 1);
+					read(back[0], &c, 1);
+				}
+			}
+			close(there[1]);
+			return pthread_join(thread, NULL) != 0;
+		}
+	END
+	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/json HOTPATH_METRICS_PORT=$port
+	HOTPATH_REPORT=functions-cpu,offcpu,threads,processes HOTPATH_LIMIT=0 HOTPATH_KEEP=1 \
+		"$HP_RUN" "$T/pingpong" "$BATS_TEST_TMPDIR/enough" 3>&- &
+	program=$!
+	# By then it has switched so often that switches are noted in bursts.
+	switched()
+	{
+		curl -s -m 20 "http://127.0.0.1:$port/offcpu" |
+			python3 -c 'import json, sys; assert sum(row["waits"] for row in json.load(sys.stdin)["raw"]) > 20000'
+	}
+	eventually switched
+	for _ in 1 2 3; do
+		curl -s -m 20 "http://127.0.0.1:$port/functions_cpu" >/dev/null
+	done
+	touch "$BATS_TEST_TMPDIR/enough"
+	wait "$program"
+	program=
+	python3 - "$BATS_TEST_TMPDIR/json" <<-'END'
+		import json, sys
+		report = json.load(open(sys.argv[1]))
+		assert {row["name"] for row in report["threads"]["raw"]} == {"pingpong"}
+		assert {row["name"] for row in report["processes"]["raw"]} == {"pingpong"}
+		for section in ("functions_cpu", "offcpu"):
+		    names = [row["name"] for row in report[section]["raw"]]
+		    ours = [name for name in names if name.startswith(
+		        ("[libz", "[libdw", "[libelf", "[libmicrohttpd", "[libcjson", "inflate", "adler32", "hp_", "msort_with_tmp"))]
+		    print(section, names)
+		    assert not ours, (section, ours)
+	END
+	run ! grep -E ';(hp_|question_answer|symbols_end)' <("$hotpath" report --export folded 2>/dev/null)
+}
+
 @test "ports: none where it is switched off" {
 	start HOTPATH_METRICS_PORT="$port" HOTPATH_METRICS_SERVER_OFF=1
 	looked()

@@ -248,3 +248,41 @@ TEST(open, threads_that_begin_with_an_event_are_told_apart_from_those_of_older_e
 	CHECK(!hp_tids_has(&born, 1000));
 	end();
 }
+
+/* Process and parent, thread and parent, when, the event. */
+static void process_forked(uint32_t pid, uint32_t parent)
+{
+	uint64_t both = (uint64_t)parent << 32 | pid;
+
+	record(PERF_RECORD_FORK, 0, (uint64_t[]){ both, both, MS, 1 });
+}
+
+/* A sample of each, and a wait. */
+static void process_works(uint32_t pid)
+{
+	uint64_t thread = (uint64_t)pid << 32 | pid;
+
+	record(PERF_RECORD_SAMPLE, 0, (uint64_t[]){ 1, 0x1000, thread, 2 * MS });
+	record(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT,
+	       (uint64_t[]){ 0, thread, 3 * MS, 1 });
+	record(PERF_RECORD_SWITCH, 0, (uint64_t[]){ 0, thread, 5 * MS, 1 });
+}
+
+TEST(open, a_server_that_we_start_and_what_it_starts_are_no_part_of_the_session)
+{
+	uint32_t self = (uint32_t)getpid(), server = self + 1, report = self + 2, other = self + 3;
+
+	begin();
+	process_forked(server, self);
+	process_forked(report, server);
+	process_works(server);
+	process_works(report);
+	CHECK_EQ(samples.record->samples, 0);
+	sums_are(0, 0);
+	/* Its number is used again. */
+	process_forked(report, other);
+	process_works(report);
+	CHECK_EQ(samples.record->samples, 1);
+	sums_are(1, 2 * MS);
+	end();
+}
