@@ -111,6 +111,7 @@ class Checked:
         self.holds(section.get("included_count", len(rows)) == len(rows), name, "says", section.get("included_count"),
                    "rows and has", len(rows))
         self.holds(section.get("total_count", len(rows)) >= len(rows), name, "has more rows than all")
+        self.holds(rows or section.get("total_count") or section.get("message"), name, "is empty and does not say why")
         for row in rows:
             self.row(name, row)
         # A call's bytes and samples count for all its callers where these were asked for.

@@ -315,6 +315,12 @@ message()
 	[[ "$(message channels)" == "channels were not recorded: "* ]]
 	[[ "$(message alloc-sites)" == "allocations were not recorded: "* ]]
 	"$HP_BUILD/hotpath" report -r mutexes | grep 'locks were not recorded: HOTPATH_REPORT did not ask'
+	# Of each section, in one report: threads were.
+	sections=$("$HP_BUILD/hotpath" help --sections-markdown | sed -n 's/^| `\([a-z-]*\)`.*/\1/p' | paste -sd ,)
+	"$HP_BUILD/hotpath" report -r "$sections" -f json >"$T/each.json"
+	jq -r 'to_entries[] | select(.value.message? // "" | startswith("threads were not")) | .key' "$T/each.json" >"$T/wrong"
+	[ ! -s "$T/wrong" ]
+	[[ "$(message streams)" == "streams were not recorded: "* ]]
 	HOTPATH_REPORT=mutexes,channels "$HP_RUN" "$T/work" >/dev/null 2>&1
 	[ "$(message mutexes)" = "none was used" ]
 	[[ "$(message channels)" == "nothing was sent "* ]]

@@ -45,6 +45,9 @@ static const char *not_recorded(const struct hp_section *section, const struct h
 	if (section->needs & HP_RECORDED_VALUES)
 		return "values were not recorded: HOTPATH_REPORT did not ask for them when the "
 		       "program ran";
+	if (section->needs & HP_RECORDED_STREAMS)
+		return "streams were not recorded: HOTPATH_REPORT did not ask for them when the "
+		       "program ran";
 	if (section->needs & HP_RECORDED_FUTURES)
 		return "futures were not recorded: HOTPATH_REPORT did not ask for them when the "
 		       "program ran";
