@@ -392,7 +392,9 @@ const struct hp_section hp_functions_section = {
 		  .meaning =
 			  "Wall time of each instrumented function's calls, measured at entry and exit. All calls "
 			  "are counted; of very frequent ones only some are timed, and the total is estimated from "
-			  "those. total includes what it calls: shares add up to more than 100 %.",
+			  "those. total includes what it calls: shares add up to more than 100 %. Times are of "
+			  "the program as compiled, less the hooks: without instrumentation the compiler "
+			  "inlines more, and functions of a few ns take less.",
 		  .next = "hot_path for the chain of calls; function_timing_logs for its slowest calls; functions_cpu "
 			  "to tell computing from waiting, offcpu where it waits." },
 	.has_own_ids = true,
