@@ -46,10 +46,97 @@ bool hp_wrapper_matches(const char *pattern, size_t length, const char *name)
 	return length == 0;
 }
 
+static bool starts_with_any(const char *name, const char *const *starts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
+
+/* --- Rust --- */
+
+/* C++'s names end with parameters, Rust's have none. */
+static bool has_parameters(const char *name)
+{
+	int depth = 0;
+
+	for (; *name; name++) {
+		if (*name == '(' && depth == 0)
+			return true;
+		depth += *name == '<';
+		depth -= *name == '>' && name[-1] != '-';
+	}
+	return false;
+}
+
+/* Past what stands before a type's path: "<", "&mut ", "[". */
+static const char *skip_qualifiers(const char *name)
+{
+	static const char *const words[] = { "mut ", "const ", "dyn ", "impl " };
+
+	for (;;) {
+		size_t i = 0;
+
+		while (i < 4 && strncmp(name, words[i], strlen(words[i])) != 0)
+			i++;
+		if (i < 4)
+			name += strlen(words[i]);
+		else if (*name && strchr("<&*[(", *name))
+			name++;
+		else
+			return name;
+	}
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == ':';
+}
+
+/* u8, str, or a parameter such as T: who wrote the function is the trait's matter. */
+static bool is_anyones(const char *type)
+{
+	static const char *const names[] = { "u8",   "u16",  "u32",   "u64",   "u128", "i8",
+					     "i16",  "i32",  "i64",   "i128",  "f32",  "f64",
+					     "bool", "char", "usize", "isize", "str" };
+	size_t length = 0;
+
+	while (is_letter(type[length]))
+		length++;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == length && strncmp(type, names[i], length) == 0)
+			return true;
+	return length == 0 || (length == 1 && type[0] >= 'A' && type[0] <= 'Z');
+}
+
+static bool is_rust_crate(const char *path)
+{
+	static const char *const crates[] = { "std::",	   "core::",  "alloc::", "hashbrown::",
+					      "__rustc::", "__rust_", "__rdl_" };
+
+	return starts_with_any(path, crates, sizeof(crates) / sizeof(crates[0]));
+}
+
+/* "core::fmt::write", "<alloc::vec::Vec<T> as core::iter::Extend<T>>::extend", "<u64>::add" */
+static bool is_rust_library(const char *name)
+{
+	const char *type = skip_qualifiers(name), *trait;
+
+	if (has_parameters(name))
+		return false;
+	if (is_rust_crate(type) || *name != '<' || (name[1] != '[' && !is_anyones(type)))
+		return is_rust_crate(type);
+	trait = strstr(type, " as ");
+	return !trait || is_rust_crate(skip_qualifiers(trait + 4));
+}
+
 bool hp_wrapper_is_library(const char *name)
 {
-	name = hp_name_scope(name);
-	return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0;
+	static const char *const starts[] = { "std::", "__gnu_cxx::" };
+
+	return starts_with_any(hp_name_scope(name), starts, 2) || is_rust_library(name);
 }
 
 bool hp_wrapper_is_outermost(const char *name)

@@ -14,7 +14,7 @@
  */
 bool hp_wrapper_matches(const char *pattern, size_t length, const char *name);
 
-/* Functions of the C++ library: their allocations are attributed to the caller. */
+/* Functions of the C++ or Rust library: their allocations are attributed to the caller. */
 bool hp_wrapper_is_library(const char *name);
 
 /*

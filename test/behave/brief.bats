@@ -152,3 +152,29 @@ fits()
 	grep -q visit "$T/guarded.cpu" || skip "no samples here"
 	run ! grep -q '__gthread_' <(awk '{ print $2 }' "$T/guarded.cpu")
 }
+
+@test "brief: what Rust's library does is its callers' time" {
+	command -v rustc >/dev/null || skip "no rustc here"
+	cat >"$T/words.rs" <<-'END'
+		use std::collections::HashMap;
+		#[inline(never)]
+		fn tally(text: &str) -> usize {
+		    let mut words = HashMap::new();
+		    for word in text.split(' ') { *words.entry(word.to_string()).or_insert(0) += 1; }
+		    words.len()
+		}
+		fn main() {
+		    let text: String = (0..5000).map(|i| format!("w{} ", i * 7919 % 1009)).collect();
+		    let start = std::time::Instant::now();
+		    let mut sum = 0;
+		    while start.elapsed().as_millis() < 250 { sum += tally(&text); }
+		    println!("{}", sum > 0);
+		}
+	END
+	rustc -g -O -o "$T/words" "$T/words.rs" || skip "rustc does not work here"
+	HOTPATH_KEEP=0 HOTPATH_CPU=timer HOTPATH_OUTPUT_PATH="$T/words.report" "$HP_RUN" "$T/words"
+	sed -n '/^CPU  /,/^$/p' "$T/words.report" | tee "$T/words.cpu"
+	grep -q '%' "$T/words.cpu" || skip "no samples here"
+	awk '$1 ~ /%$/ { print $2; exit }' "$T/words.cpu" | grep -x 'words::tally'
+	run ! grep -E '^ +[0-9.]+% +(alloc|core|hashbrown|std)::' "$T/words.cpu"
+}
