@@ -23,6 +23,7 @@
 #include "report/doctor/check.h"
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "report/base/place.h"
 #include "report/store/store.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -305,6 +306,32 @@ static size_t look_memlock(struct hp_patient *patient, struct hp_finding *findin
 	return error ? MEMLOCK_SMALL : MEMLOCK_FINE;
 }
 
+enum { VALGRIND_FINE, VALGRIND_ALONE };
+
+/* Installed, or in the tree of the source. */
+static size_t look_valgrind(struct hp_patient *patient, struct hp_finding *finding)
+{
+	static const char *const places[] = { "../share/hotpath/hotpath.supp",
+					      "../scripts/package/hotpath.supp" };
+
+	if (!hp_place_has_program("valgrind"))
+		return HP_NO_OUTCOME;
+	for (size_t i = 0; i < COUNT(places); i++) {
+		char *place = hp_xprintf("%s/%s", patient->folder, places[i]);
+		char *file = realpath(place, NULL);
+
+		free(place);
+		if (!file)
+			continue;
+		finding->found = hp_xprintf("suppressions: %s", file);
+		finding->remedy = hp_xprintf("valgrind --tool=helgrind --suppressions=%s", file);
+		free(file);
+		return VALGRIND_FINE;
+	}
+	finding->found = hp_xstrdup("hotpath.supp is not installed");
+	return VALGRIND_ALONE;
+}
+
 #define WITHOUT "functions, call tree, threads: they do not need it"
 
 static const struct hp_check checks[] = {
@@ -368,6 +395,14 @@ static const struct hp_check checks[] = {
 	    [MEMLOCK_SMALL] = { HP_LEVEL_LIMITED, WITHOUT, "samples of the CPU",
 				"ulimit -l $(ulimit -H -l); or sysctl "
 				"kernel.perf_event_mlock_kb=516" } } },
+	{ "valgrind",
+	  look_valgrind,
+	  { [VALGRIND_FINE] = { HP_LEVEL_OK, "memcheck; helgrind and drd with this file",
+				"without it they report the library's own atomic accesses as races",
+				NULL },
+	    [VALGRIND_ALONE] = { HP_LEVEL_OK, "memcheck",
+				 "helgrind and drd report the library's own atomic accesses as races",
+				 "make install" } } },
 	{ "libunwind",
 	  look_libunwind,
 	  { [LIBRARY_FINE] = { HP_LEVEL_OK, "nothing here needs it", NULL, NULL },

@@ -57,7 +57,7 @@ in_own_system()
 		lib/pkgconfig/hotpath.pc lib/cmake/hotpath/hotpathConfig.cmake \
 		share/man/man1/hotpath.1 share/man/man1/hotpath-run.1 share/man/man7/hotpath.7 \
 		share/bash-completion/completions/hotpath share/zsh/site-functions/_hotpath \
-		share/fish/vendor_completions.d/hotpath.fish share/doc/hotpath/doc/internals/limits.md; do
+		share/fish/vendor_completions.d/hotpath.fish share/hotpath/hotpath.supp share/doc/hotpath/doc/internals/limits.md; do
 		[ -e "$T/prefix/$file" ]
 	done
 	for header in "$ROOT"/include/*.h; do
