@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -77,4 +78,25 @@ int hp_fd_receive(int socket, int flags)
 	}
 	memcpy(&fd, CMSG_DATA(header), sizeof(fd));
 	return fd;
+}
+
+static bool is_of_peer(int socket, int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	struct stat status;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+		return false;
+	return peer.uid == 0 || (fstat(fd, &status) == 0 && status.st_uid == peer.uid);
+}
+
+int hp_fd_receive_to_read(int socket, int flags)
+{
+	int fd = hp_fd_receive(socket, flags);
+
+	if (fd < 0 || geteuid() != 0 || is_of_peer(socket, fd))
+		return fd;
+	close(fd);
+	return -EPERM;
 }

@@ -18,4 +18,10 @@ void hp_fd_send(int socket, int fd);
  */
 int hp_fd_receive(int socket, int flags);
 
+/*
+ * The same for a reader.  Root's readers open what a segment names with the rights of the file's
+ * owner, so a peer other than root may only pass files of its own: -EPERM otherwise.
+ */
+int hp_fd_receive_to_read(int socket, int flags);
+
 #endif

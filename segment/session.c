@@ -270,7 +270,7 @@ static int ask_first(const char *token, const struct hp_session *own)
 
 	if (server < 0)
 		return server;
-	int fd = hp_fd_receive(server, 0);
+	int fd = own ? hp_fd_receive_to_read(server, 0) : hp_fd_receive(server, 0);
 	close(server);
 	return fd;
 }
@@ -361,7 +361,7 @@ int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MAX])
 	int server = ask_socket(token, &own);
 	if (server < 0)
 		return server;
-	while (count <= HP_LEVELS_MAX && (fd = hp_fd_receive(server, 0)) >= 0)
+	while (count <= HP_LEVELS_MAX && (fd = hp_fd_receive_to_read(server, 0)) >= 0)
 		fds[count++] = fd;
 	close(server);
 	return count ? count : fd;

@@ -98,7 +98,7 @@ static bool call_go_on(struct calls *calls, struct call *call, bool has_answer)
 		return !call_begin(calls, call);
 	if (!has_answer)
 		return false;
-	int fd = hp_fd_receive(call->socket, MSG_DONTWAIT);
+	int fd = hp_fd_receive_to_read(call->socket, MSG_DONTWAIT);
 	close(call->socket);
 	if (fd >= 0)
 		calls->answer(calls->context, call->door, fd);

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# fake_sessions.py silent|foreign|cut - listens as the helpers of sessions do, and is none.
+# fake_sessions.py silent|foreign|cut|own|planted - listens as the helpers of sessions do, and is none.
 #
 # silent: 20 sockets that accept nobody, every other one with a full queue.  foreign: the same of another
 # user.  cut: one that gives a segment with a long list of processes, and cuts it off a moment later.
+# own, planted: another user's that gives a segment of that user's, and one of root's.
 # Prints "up"; then for each line on stdin how many have come.
 import array, os, secrets, select, socket, struct, sys, time
 
@@ -33,23 +34,32 @@ def segment():
     return bytes(body)
 
 
-def give(one, body):
-    peer = one.accept()[0]
+def filled(body):
     fd = os.memfd_create("fake")
     os.write(fd, body)
+    return fd
+
+
+def give(one, body, kept):
+    peer = one.accept()[0]
+    fd = kept if kept >= 0 else filled(body)
     peer.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
-    time.sleep(0.0005)
-    os.ftruncate(fd, 0)
-    os.close(fd)
+    if kept < 0:
+        time.sleep(0.0005)
+        os.ftruncate(fd, 0)
+        os.close(fd)
     peer.close()
 
 
 def main():
     how = sys.argv[1]
-    if how == "foreign":
-        os.setresuid(65534, 65534, 65534)
     asked = 0
-    body = segment() if how == "cut" else None
+    body = segment() if how in ("cut", "own", "planted") else None
+    kept = filled(body) if how == "planted" else -1
+    if how in ("foreign", "own", "planted"):
+        os.setresuid(65534, 65534, 65534)
+    if how == "own":
+        kept = filled(body)
     sockets = [listener(64)] if body else [listener(0 if i % 2 else 64) for i in range(20)]
     if how == "silent":
         mine = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(10)]
@@ -60,7 +70,7 @@ def main():
         ready = select.select([0] + (sockets if body else []), [], [])[0]
         for one in ready:
             if one != 0:
-                give(one, body)
+                give(one, body, kept)
                 asked += 1
             elif not os.read(0, 100):
                 return

@@ -191,6 +191,29 @@ assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
 	eventually grep "asked: 20" "$BATS_TEST_TMPDIR/fakes"
 }
 
+# listed_of HOW - sets `listed` to the number of running sessions that root sees beside another user's, who is asked.
+listed_of()
+{
+	start_fakes "$1"
+	"${inside[@]}" "$hotpath" list --all >"$BATS_TEST_TMPDIR/list"
+	echo >&7
+	eventually grep "asked: 1" "$BATS_TEST_TMPDIR/fakes"
+	exec 7>&-
+	eventually [ ! -e "/proc/$fakes/fd/0" ]
+	rm "$BATS_TEST_TMPDIR/ask" "$BATS_TEST_TMPDIR/fakes"
+	listed=$(grep -c running "$BATS_TEST_TMPDIR/list" || true)
+}
+
+@test "live: root reads no file of root's that another user's helper passes" {
+	local listed
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	be_alone
+	listed_of own
+	[ "$listed" = 1 ]
+	listed_of planted
+	[ "$listed" = 0 ]
+}
+
 @test "live: a segment that is cut off while it is listed" {
 	be_alone
 	start_fakes cut
