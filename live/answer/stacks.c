@@ -7,22 +7,67 @@
  */
 #include "live/answer/stacks.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "live/answer/report_snapshot.h"
 #include "report/base/capture.h"
 #include "report/base/memory.h"
 #include "report/base/place.h"
 #include "segment/session.h"
+#include "segment/segment.h"
 
-/* Only processes of this program: the server must not be a way to others. */
 static bool is_running(const struct hp_model *model, uint64_t pid)
 {
 	for (size_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].pid == pid && model->processes[i].is_running)
 			return true;
 	return false;
+}
+
+/*
+ * True if the line of /proc/PID/maps is of the file.  Some file systems show another device there,
+ * but not those whose files can be sealed.
+ */
+static bool is_mapping_of(const char *line, int fd)
+{
+	unsigned high, low;
+	unsigned long long inode;
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0 &&
+	       sscanf(line, "%*s %*s %*s %x:%x %llu", &high, &low, &inode) == 3 &&
+	       inode == status.st_ino &&
+	       (makedev(high, low) == status.st_dev ||
+		(high == 0 && major(status.st_dev) == 0 && fcntl(fd, F_GET_SEALS) < 0));
+}
+
+/*
+ * A record is a claim: a worker that dropped root may write any pid into its segment, and we would
+ * stop that process with our rights.  A member has a segment of the session mapped.
+ */
+static bool is_member(const struct hp_target *target, uint64_t pid)
+{
+	const struct hp_parts *parts = &target->mapped.parts;
+	char path[32], *line = NULL;
+	size_t room = 0;
+	bool is_found = false;
+
+	snprintf(path, sizeof(path), "/proc/%llu/maps", (unsigned long long)pid);
+	FILE *file = fopen(path, "re");
+	while (file && !is_found && getline(&line, &room, file) > 0) {
+		is_found = is_mapping_of(line, target->fd);
+		for (uint32_t i = 0; i < parts->count && !is_found; i++)
+			is_found = is_mapping_of(line, parts->fd[i]);
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return is_found;
 }
 
 static struct hp_answer *taken(uint64_t pid)
@@ -56,7 +101,9 @@ struct hp_answer *hp_stacks_render(struct hp_snapshot *snapshot, const struct hp
 	if (!hp_target_is_live(&snapshot->target))
 		return hp_answer_error(404, "sessions lists running programs",
 				       "The program has ended: its threads have no stacks");
-	if (!is_running(model, pid))
+	/* The first process's pid stands in the server's own segment, and it may be static. */
+	if (!is_running(model, pid) ||
+	    (pid != model->reader.header.root_pid && !is_member(&snapshot->target, pid)))
 		return hp_answer_error(404, "processes lists them",
 				       "%llu is no running process of this program",
 				       (unsigned long long)pid);

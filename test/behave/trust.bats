@@ -106,6 +106,35 @@ two_runs()
 	done
 }
 
+# asked PATH - sets `answer` to the server's answer about the program whose messages are in $T/err.
+asked()
+{
+	answer=$(curl -s -m 30 -H 'Authorization: sesame' "$(sed -n 's|.* \(http://[^ ]*\)/$|\1|p' "$T/err" | head -n 1)$1")
+}
+
+@test "trust: a forged record of another process does not make the server stop that" {
+	local victim program
+	needs_root
+	sleep 600 3>&- &
+	victim=$!
+	HOTPATH_KEEP=0 HOTPATH_METRICS_PORT=0 HOTPATH_METRICS_AUTH_TOKEN=sesame \
+		setsid env LD_PRELOAD="$HP_LIB" "$T/trust" pid $victim 2>"$T/err" 3>&- &
+	program=$!
+	eventually grep -q 'http://' "$T/err"
+	shows_the_forged()
+	{
+		# The first process, its worker, and what that claims.
+		asked /processes && [[ $answer == *'"running":3'* ]]
+	}
+	eventually shows_the_forged
+	asked "/stacks?pid=$victim"
+	kill $victim
+	[[ $answer == *"no running process of this program"* ]]
+	asked /stacks
+	kill -- -$program	# and the worker
+	[[ $answer == *'"threads":'* ]]
+}
+
 @test "trust: root does not join the session of a user" {
 	local user session
 	needs_root
