@@ -17,6 +17,7 @@ setup_file()
 	mode timers
 	mode client
 	mode named
+	mode ticks
 	mode handler
 	mode threads
 }
@@ -88,6 +89,10 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	[ "$(told timers 'r[0]["timeouts"]')" = 40 ]
 	[ "$(told timers 'r[0]["timeouts_late_avg_ns"] > 0')" = True ]
 	[ "$(told timers 'r[0]["timeouts_late_max_ns"] >= r[0]["timeouts_late_avg_ns"]')" = True ]
+}
+
+@test "timers of one length beside work make a loop, too" {
+	[ "$(told ticks '[(x["waits"], x["park_count"], x["timeouts"]) for x in r]')" = "[(80, 40, 40)]" ]
 }
 
 @test "a client that polls for one answer is no loop" {

@@ -260,7 +260,9 @@ def asked(peer):
     assert not call(peer, "choose_session", {"session": pid}).get("isError")
     assert call(peer, "profiler_status")["structuredContent"]["pid"] == pid
     # Where does the time go?
-    eventually("hot_path", lambda said: any(row["name"].startswith("burn") and row["calls"] > 1 for row in rows(said)))
+    # The machine decides which of the three takes longest: two of them sleep and wait.
+    eventually("hot_path", lambda said: any(row["name"] in ("burn", "hold", "want") and row["calls"] > 1
+                                            for row in rows(said)))
     eventually("functions_timing", lambda said: {"burn", "hold", "keep"} <= {row["name"].split(" ")[0] for row in rows(said)})
     # Who computes?
     if call(peer, "functions_cpu").get("isError"):

@@ -3,8 +3,8 @@
  * loop.c - see loop.h.
  *
  * The segment has each thread's waits at each call.  One is an event loop if the program or the
- * library that it runs in declares it; else if events came from several descriptors, or timeouts of
- * several lengths expired.  A client that polls for one answer has neither.  Waits inside of a
+ * library that it runs in declares it; else if events came from several descriptors, or if it has
+ * timers (has_timers).  A client that polls for one answer has neither.  Waits inside of a
  * client library (libcurl, libpq) don't count, whatever their cause.
  */
 #include "report/section/loop/loop.h"
@@ -108,9 +108,16 @@ static bool is_client(const struct hp_report *report, const struct hp_loop_row *
 	return false;
 }
 
+/*
+ * A client that asks again for its answer has one timeout.  A loop whose timers have one length,
+ * as Python's asyncio with a self-pipe, also looks for events without waiting while it has work.
+ */
 static bool has_timers(const struct hp_loop *record)
 {
-	return record->expired >= EXPIRED_MIN && record->timeouts > 1;
+	bool has_work =
+		record->call == HP_LOOP_EPOLL && record->waits >= record->parks + EXPIRED_MIN;
+
+	return record->expired >= EXPIRED_MIN && (record->timeouts > 1 || has_work);
 }
 
 static bool has_sources(const struct hp_loop *record)

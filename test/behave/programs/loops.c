@@ -4,6 +4,7 @@
  *
  * epoll: two pipes, 500 waits, one of them followed by a busy span of 20 ms.
  * timers: poll() on one descriptor with timeouts of several lengths, which expire.
+ * ticks: epoll_wait() on one descriptor, in turns without waiting and with one timeout, which expires.
  * client: poll() for one answer, 200 times.
  * handler: as epoll, while a signal handler polls, too.
  * named: as client, with a name for the place that waits.
@@ -167,6 +168,18 @@ static void handler(int number)
 	handled++;
 }
 
+static void ticks(struct told *told)
+{
+	int epoll_fd = epoll_create1(0), idle[2];
+
+	if (epoll_fd < 0 || pipe(idle) != 0)
+		fail("pipe");
+	add(epoll_fd, idle[0]);
+	for (int i = 0; i < 80; i++, told->waits++)
+		if (turn(epoll_fd, i % 2 ? 2 : 0) != 0)
+			fail("epoll_wait");
+}
+
 static void tell(const struct told *told)
 {
 	printf("waits %llu\nevents %llu\nstall_ns %llu\naround_ns %llu\nall_ns %llu\n",
@@ -187,6 +200,8 @@ int main(int argc, char **argv)
 		client(&told[0]);
 	if (strcmp(mode, "timers") == 0)
 		timers(&told[0], 1, -1);
+	if (strcmp(mode, "ticks") == 0)
+		ticks(&told[0]);
 	if (strcmp(mode, "lag") == 0)
 		timers(&told[0], 10, 20);
 	if (strcmp(mode, "named") == 0) {
