@@ -76,22 +76,27 @@ static inline __attribute__((always_inline)) void work_busy(void)
 				 : "+r"(e), "+r"(f), "+r"(g), "+r"(h));)
 }
 
-static HP_ALONE void empty_plain(void)
+/*
+ * What the hooks' cost is beyond: times are of the program as it was compiled, with hooks that do nothing
+ * (doc/internals/estimates.md). So the calls, and what their arguments take, are no cost of ours.
+ */
+static HP_ALONE void nothing(void *function, void *site)
 {
-	__asm__ volatile("" : : : "memory");
+	__asm__ volatile("" : : "r"(function), "r"(site) : "memory");
 }
 
-static HP_ALONE void waiting_plain(void)
-{
-	work_waiting();
-	__asm__ volatile("" : : : "memory");
-}
+#define PLAIN(name, work) \
+	static HP_ALONE void name##_plain(void) \
+	{ \
+		nothing((void *)name##_plain, __builtin_return_address(0)); \
+		work; \
+		__asm__ volatile("" : : : "memory"); \
+		nothing((void *)name##_plain, __builtin_return_address(0)); \
+	}
 
-static HP_ALONE void busy_plain(void)
-{
-	work_busy();
-	__asm__ volatile("" : : : "memory");
-}
+PLAIN(empty, )
+PLAIN(waiting, work_waiting())
+PLAIN(busy, work_busy())
 
 /* As gcc -O2 compiles a function with -finstrument-functions. */
 #define HOOKED(name, work) \
@@ -283,7 +288,7 @@ static void conclude(struct hp_header *header, const struct kind *kinds)
 
 /*
  * Of several calibrations the one counts during which the machine was quietest,
- * judged by the functions without hooks: the least of each figure would be too
+ * judged by the functions whose hooks do nothing: the least of each figure would be too
  * little, since they scatter.
  */
 static bool is_quietest(const struct kind *kinds)
