@@ -217,7 +217,7 @@ static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address
 {
 	const struct hp_noted_place *kept = kept_at(frames, object, address);
 	char *name = kept ? kept_name(frames, kept) : NULL;
-	const char *symbol, *file = file_of(frames, object);
+	const char *symbol, *file;
 	char *clean;
 
 	if (name) {
@@ -230,6 +230,8 @@ static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address
 	*start = object == HP_NONE ? address : UINT64_MAX;
 	if (object == HP_NONE)
 		return hp_xprintf("0x%llx", (unsigned long long)address);
+	file = object < frames->model->object_count ? hp_model_object_name(frames->model, object)
+						    : "";
 	/* Brackets distinguish a file from a function of the same name. */
 	clean = hp_text_clean(*file ? file : "?");
 	name = clean[0] == '[' ? hp_xstrdup(clean) : hp_xprintf("[%s]", clean);

@@ -275,6 +275,12 @@ uint32_t hp_model_record_at(const struct hp_model *model, uint64_t offset);
 uint32_t hp_model_place_at(const struct hp_model *model, uint64_t offset);
 
 /*
+ * What to call an object: its file's name; of a program that ran by another name, as through a link,
+ * that one.  Lives as long as the model.
+ */
+const char *hp_model_object_name(const struct hp_model *model, uint32_t object);
+
+/*
  * The name at its end of the first thread `tid` of `pid` that ended at `ticks`
  * or later; NULL = not recorded, or the process's name.
  */

@@ -292,10 +292,10 @@ static void nameless_write(struct hp_report *report, const struct hp_answer *ans
 		uint32_t object =
 			row->function == HP_NONE ? HP_NONE : cpu->functions[row->function].object;
 		const char *file =
-			object == HP_NONE ? NULL : hp_name_file(report->model.objects[object].path);
+			object == HP_NONE ? NULL : hp_model_object_name(&report->model, object);
 		struct line line = line_begin(look, out);
 
-		if (!file || row->name[0] != '[' ||
+		if (!file || !*file || row->name[0] != '[' ||
 		    strncmp(row->name + 1, file, strlen(file)) != 0 ||
 		    (double)row->ns < NAMELESS_MIN * (double)answer->cpu_ns)
 			continue;

@@ -122,7 +122,7 @@ static uint32_t function_unknown(struct hp_cpu_build *b, uint32_t object)
 	else if (o->path[0] == '[')
 		name = hp_xstrdup(o->path);
 	else
-		name = hp_xprintf("[%s]", hp_name_file(o->path));
+		name = hp_xprintf("[%s]", hp_model_object_name(&b->report->model, object));
 	place = function_named(b, object, name);
 	free(name);
 	return place;
