@@ -61,8 +61,9 @@ const struct hp_rule hp_rule_queue_full = {
 	.over = over,
 	.pattern =
 		"Writers of a pipe or queue inside of one process wait for room for at least 20% "
-		"of the wall time, at least 20 times, and for longer than readers wait for messages.  The gain is that time, and no more than "
-		"the wall time without what the second busiest thread does.",
+		"of the wall time, at least 20 times, and for longer than readers wait for "
+		"messages.  The gain is that time, and no more than the wall time without what the "
+		"second busiest thread does.",
 	.wrong = "The reader is slow because it waits for something that a second one would wait "
 		 "for too; or the messages must be handled one after the other.",
 	.verify =
