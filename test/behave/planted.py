@@ -119,7 +119,7 @@ def findings(command):
     with open("report.json") as report:
         said = json.load(report)
     wall = said["summary"]["wall_ns"]
-    threads = said["thread_states"]["raw"]
+    threads = said.get("thread_states", {}).get("raw", [])
     is_starved = sum(row["ready_ns"] for row in threads) > sum(row["ran_ns"] for row in threads)
     return [(found["rule"], 100 * found["gain_ns"] / wall if found["gain_ns"] else None)
             for found in said["findings"]], is_starved
