@@ -127,7 +127,9 @@ static bool option_take(void *command, int val, const char *value)
 /* Returns -1 to continue, else the exit status. */
 static int options_read(struct serve *serve, int argc, char **argv)
 {
-	static const struct hp_option_table table = { options, usage_text, option_take };
+	static const struct hp_option_table table = { .options = options,
+						      .usage = usage_text,
+						      .take = option_take };
 	int status = hp_options_read(&table, serve, argc, argv);
 
 	if (status >= 0)
@@ -144,8 +146,8 @@ static int options_read(struct serve *serve, int argc, char **argv)
 static bool is_bind_fine(const struct hp_settings *settings)
 {
 	if (settings->metrics_token && !hp_guard_is_token(settings->metrics_token)) {
-		fprintf(stderr, "hotpath serve: HOTPATH_METRICS_AUTH_TOKEN has to be printable "
-				"ASCII without blanks\n");
+		fprintf(stderr,
+			"hotpath serve: HOTPATH_METRICS_AUTH_TOKEN must be printable ASCII without blanks\n");
 		return false;
 	}
 	if (settings->metrics_token || hp_guard_is_loopback(settings->metrics_bind))

@@ -15,8 +15,8 @@
 #include "util/assert.h"
 #include "util/near.h"
 
-#define LETTERS_MAX 128
 #define NAMES_MAX 64
+#define VARIABLE_FIRST 1024	/* values of options without a letter */
 
 static char spelled[64];
 
@@ -64,20 +64,59 @@ static void complain_unknown(const char *command, const char *word, const struct
 	free(name);
 }
 
-int hp_option_next(int argc, char **argv, const char *letters, const struct option *options,
-		   int *index)
+/* What getopt_long(3) wants to know of a table. */
+struct getopt_form {
+	struct option options[HP_OPTIONS_MAX + 2];
+	char letters[2 * HP_OPTIONS_MAX + 4];
+	size_t count, used;
+};
+
+static void form_add(struct getopt_form *form, struct option option)
 {
-	char with_colon[LETTERS_MAX];	/* getopt then reports missing values separately */
-	int plus = *letters == '+', letter, at = -1;
+	HP_ASSERT(form->count <= HP_OPTIONS_MAX);
+	form->options[form->count++] = option;
+	if (option.val > UCHAR_MAX || !isalpha(option.val))
+		return;
+	form->letters[form->used++] = (char)option.val;
+	if (option.has_arg == required_argument)
+		form->letters[form->used++] = ':';
+}
+
+/* An option without a letter gets a value beyond those of `options`. */
+static int variable_val(const struct hp_option_table *table, size_t at)
+{
+	const struct hp_option_variable *variable = &table->variables[at];
+
+	return variable->letter ? variable->letter : VARIABLE_FIRST + (int)at;
+}
+
+static void form_make(struct getopt_form *form, const struct hp_option_table *table)
+{
+	const struct hp_option_variable *variable = table->variables;
+
+	*form = (struct getopt_form){ 0 };
+	if (table->ends_at_word)
+		form->letters[form->used++] = '+';
+	form->letters[form->used++] = ':';	/* getopt then reports missing values separately */
+	for (size_t i = 0; variable && variable[i].name; i++)
+		form_add(form, (struct option){ variable[i].name,
+						variable[i].value ? no_argument : required_argument,
+						NULL, variable_val(table, i) });
+	for (const struct option *option = table->options; option && option->name; option++)
+		form_add(form, *option);
+	form_add(form, (struct option){ "help", no_argument, NULL, 'h' });
+}
+
+/* The next option's value, -1 at their end, '?' = invalid, which was reported. */
+static int next(int argc, char **argv, const struct getopt_form *form)
+{
+	int letter, at = -1;
 	const char *word;
 
-	snprintf(with_colon, sizeof(with_colon), "%s:%s", plus ? "+" : "", letters + plus);
 	opterr = 0;
-	letter = getopt_long(argc, argv, with_colon, options, &at);
-	if (index && at >= 0)
-		*index = at;
+	letter = getopt_long(argc, argv, form->letters, form->options, &at);
 	if (at >= 0)
-		snprintf(spelled, sizeof(spelled), "--%s", options[at].name);
+		snprintf(spelled, sizeof(spelled), "--%s", form->options[at].name);
 	else
 		snprintf(spelled, sizeof(spelled), "-%c", letter);
 	if (letter != '?' && letter != ':')
@@ -88,41 +127,49 @@ int hp_option_next(int argc, char **argv, const char *letters, const struct opti
 	else if (strncmp(word, "--", 2) == 0 && optopt)
 		complain(argv[0], "unexpected value for", word);
 	else if (strncmp(word, "--", 2) == 0)
-		complain_unknown(argv[0], word, options);
+		complain_unknown(argv[0], word, form->options);
 	else
 		complain(argv[0], "unknown option", (char[]){ '-', (char)optopt, 0 });
 	return '?';
 }
 
-int hp_options_read(const struct hp_option_table *table, void *command, int argc, char **argv)
+static bool option_take(const struct hp_option_table *table, void *command, int val)
 {
-	struct option options[HP_OPTIONS_MAX + 2] = { { NULL, 0, NULL, 0 } };
-	char letters[2 * HP_OPTIONS_MAX + 2];
-	size_t count = 0, used = 0;
+	const struct hp_option_variable *variable = table->variables;
+
+	for (size_t i = 0; variable && variable[i].name; i++)
+		if (variable_val(table, i) == val)
+			return table->set(command, &variable[i],
+					  variable[i].value ? variable[i].value : optarg);
+	return table->take(command, val, optarg);
+}
+
+int hp_option_read(const struct hp_option_table *table, void *command, int argc, char **argv)
+{
+	struct getopt_form form;
 	int val;
 
-	for (; table->options[count].name; count++) {
-		const struct option *option = &table->options[count];
+	form_make(&form, table);
+	val = next(argc, argv, &form);
+	if (val == -1)
+		return -1;
+	if (val == 'h') {
+		fputs(table->usage, stdout);
+		return 0;
+	}
+	return val != '?' && option_take(table, command, val) ? HP_OPTION_READ : HP_EXIT_USAGE;
+}
 
-		HP_ASSERT(count < HP_OPTIONS_MAX);
-		options[count] = *option;
-		if (option->val > UCHAR_MAX || !isalpha(option->val))
-			continue;
-		letters[used++] = (char)option->val;
-		if (option->has_arg == required_argument)
-			letters[used++] = ':';
-	}
-	options[count] = (struct option){ "help", no_argument, NULL, 'h' };
-	strcpy(letters + used, "h");
-	while ((val = hp_option_next(argc, argv, letters, options, NULL)) != -1) {
-		if (val == 'h') {
-			fputs(table->usage, stdout);
-			return 0;
-		}
-		if (val == '?' || !table->take(command, val, optarg))
-			return HP_EXIT_USAGE;
-	}
-	return -1;
+int hp_options_read(const struct hp_option_table *table, void *command, int argc, char **argv)
+{
+	int status;
+
+	if (table->ends_at_word)
+		optind = 0;	/* glibc starts over, and reads the + */
+	do
+		status = hp_option_read(table, command, argc, argv);
+	while (status == HP_OPTION_READ);
+	return status;
 }
 
 const char *hp_option_spelled(void)

@@ -83,8 +83,7 @@ static int run_explain(const char *path, unsigned long number)
 
 int hp_cmd_explain(int argc, char **argv)
 {
-	static const struct option none = { NULL, 0, NULL, 0 };
-	static const struct hp_option_table table = { &none, usage_text, NULL };
+	static const struct hp_option_table table = { .usage = usage_text };
 	unsigned long number = 0;
 	int status = hp_options_read(&table, NULL, argc, argv);
 
@@ -97,7 +96,7 @@ int hp_cmd_explain(int argc, char **argv)
 	}
 	if (optind < argc && !number_read(argv[optind], &number)) {
 		fprintf(stderr,
-			"hotpath explain: '%s' is not the number of a finding; hotpath explain lists them\n",
+			"hotpath explain: '%s' is not a finding's number; hotpath explain lists them\n",
 			argv[optind]);
 		return HP_EXIT_USAGE;
 	}

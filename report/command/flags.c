@@ -84,7 +84,7 @@ static const char help_text[] =
 	"                                  clang's plain -finstrument-functions C++ may not link\n\n"
 	"The list is of parts of paths: a project whose own path contains /usr/include is\n"
 	"left out too, unless it is compiled by relative paths.  Compile with the flags, link\n"
-	"as ever: nothing is to be linked, and without the profiler the program runs as ever.\n"
+	"as usual: no library is needed, and without the profiler the program runs as before.\n"
 	"One function is left out by __attribute__((no_instrument_function)).\n";
 
 /* --- the words of the command --- */
@@ -332,18 +332,13 @@ static void flags_print(const struct compiler *compiler)
 
 int hp_cmd_flags(int argc, char **argv)
 {
-	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
+	static const struct hp_option_table table = { .usage = help_text, .ends_at_word = true };
 	static char usual[] = "cc", *usual_words[] = { usual, NULL };
 	struct compiler compiler;
-	int letter;
+	int status = hp_options_read(&table, NULL, argc, argv);
 
-	optind = 0;
-	while ((letter = hp_option_next(argc, argv, "+h", options, NULL)) != -1) {
-		if (letter != 'h')
-			return HP_EXIT_USAGE;
-		fputs(help_text, stdout);
-		return 0;
-	}
+	if (status >= 0)
+		return status;
 	if (optind < argc)
 		words_init(&compiler, argc - optind, argv + optind);
 	else

@@ -35,8 +35,8 @@ static const char usage_text[] =
 	"List the kept runs, the newest first.  `hotpath report PID` or `hotpath report\n"
 	"PROGRAM` prints the report of one, `hotpath report` that of the first.  Running\n"
 	"programs come first: `hotpath report --session PID` reports on one so far.\n"
-	"They lie in ${XDG_STATE_HOME:-~/.local/state}/hotpath; HOTPATH_KEEP says how many stay.\n"
-	"Where that cannot be written, they lie in /var/tmp/hotpath-UID.\n\n"
+	"They are in ${XDG_STATE_HOME:-~/.local/state}/hotpath; HOTPATH_KEEP sets their number.\n"
+	"If that cannot be written, they are in /var/tmp/hotpath-UID.\n\n"
 	"  -a, --all   of root: the sessions of other users, too\n"
 	"  -h, --help  this\n";
 
@@ -198,7 +198,9 @@ int hp_cmd_list(int argc, char **argv)
 {
 	static const struct option options[] = { { "all", no_argument, NULL, 'a' },
 						 { NULL, 0, NULL, 0 } };
-	static const struct hp_option_table table = { options, usage_text, option_take };
+	static const struct hp_option_table table = { .options = options,
+						      .usage = usage_text,
+						      .take = option_take };
 	struct hp_store store;
 	bool is_all = false;
 	int status = hp_options_read(&table, &is_all, argc, argv);

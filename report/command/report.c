@@ -43,15 +43,7 @@
 
 extern char **environ;
 
-/* An option is a variable by another name. */
-struct flag {
-	const char *name;
-	int letter;
-	const char *variable;
-	const char *value;	/* of a flag without argument */
-};
-
-static const struct flag flags[] = {
+static const struct hp_option_variable variables[] = {
 	{ "format", 'f', "HOTPATH_OUTPUT_FORMAT", NULL },
 	{ "output", 'o', "HOTPATH_OUTPUT_PATH", NULL },
 	{ "report", 'r', "HOTPATH_REPORT", NULL },
@@ -67,9 +59,8 @@ static const struct flag flags[] = {
 	{ "label", 'l', "HOTPATH_REPORT_LABEL", NULL },
 	{ "all", 'a', "HOTPATH_REPORT", "auto" },
 	{ "waits", 'w', "HOTPATH_REPORT", "waits,lock_order,waiting" },
+	{ NULL, 0, NULL, NULL },
 };
-
-#define FLAGS (sizeof(flags) / sizeof(flags[0]))
 
 enum {
 	FLAG_FD = 256,
@@ -100,10 +91,8 @@ static const struct option others[] = {
 	{ "html", no_argument, NULL, FLAG_HTML },
 	{ "least", required_argument, NULL, FLAG_MIN },
 	{ "session", required_argument, NULL, FLAG_SESSION },
-	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
 };
-
-#define OTHERS (sizeof(others) / sizeof(others[0]))
 
 struct ask {
 	struct hp_settings settings;
@@ -121,7 +110,7 @@ struct ask {
 	char defaults[HP_DEFAULTS_MAX];	/* of the program, and */
 	char default_values[HP_DEFAULTS_MAX];	/* their words */
 	bool is_limited;	/* by a flag: it beats the limits of the sections */
-	bool is_sorted; /* by a flag: a word that is no column is an error */
+	bool is_sorted; /* by a flag: a word that isn't a column is an error */
 	struct hp_trial trial;	/* of the report of a session that ended */
 };
 
@@ -143,17 +132,17 @@ static const char usage_text[] =
 	"  -e, --exclusive        times without instrumented callees\n"
 	"  -l, --label=TEXT       printed in the first line\n"
 	"  -c, --color=WORD       auto, always, never\n"
-	"  -I, --inclusive        CPU time of functions with what they call\n"
+	"  -I, --inclusive        CPU time of functions including callees\n"
 	"  -i, --internals        the profiler's own functions one by one, not as [hotpath]\n"
-	"  -w, --waits            who waited, who waits now, and for whom\n"
-	"      --session=ID       of a program that still runs: its pid, or as hotpath list shows\n"
+	"  -w, --waits            waits so far and now, and for whom\n"
+	"      --session=ID       of a running program: its pid, or as hotpath list shows\n"
 	"      --callers=NAME     who calls this function, and from where, up to the top\n"
-	"      --callees=NAME     what it calls\n"
+	"      --callees=NAME     its callees\n"
 	"      --tree             the whole call tree\n"
 	"      --annotate=NAME    the source lines of this function, with the CPU time of each\n"
 	"      --least=PERCENT    of the time, for rows of these three (0.5)\n"
 	"      --folded           collapsed stacks with own time in ns, for flame graphs\n"
-	"      --html             a page to walk through in a browser, with the data inside (-o)\n"
+	"      --html             a page for a browser, with the data inside (-o)\n"
 	"      --export=FORMAT    for other tools: firefox, flamegraph (a page), folded, pprof;\n"
 	"                         of memory: folded-bytes, -count, -live, -peak, -temporary,\n"
 	"                         pprof-heap; of locks: pprof-mutex\n"
@@ -167,23 +156,6 @@ static void say_line(void *context, const char *line)
 }
 
 /* --- options --- */
-
-static void options_make(struct option *options, char *letters)
-{
-	size_t i;
-
-	for (i = 0; i < FLAGS; i++) {
-		int has_argument = flags[i].value ? no_argument : required_argument;
-
-		options[i] = (struct option){ flags[i].name, has_argument, NULL, flags[i].letter };
-		*letters++ = (char)flags[i].letter;
-		if (!flags[i].value)
-			*letters++ = ':';
-	}
-	memcpy(options + i, others, sizeof(others));
-	options[i + OTHERS] = (struct option){ 0 };
-	strcpy(letters, "h");
-}
 
 /* --limit of the command is nearer than any variable. */
 static void limit_settle(struct hp_settings *settings)
@@ -201,18 +173,14 @@ static void say_option(void *context, const char *line)
 	free(text);
 }
 
-static bool flag_set(struct ask *ask, int letter, const char *argument)
+static bool variable_set(void *command, const struct hp_option_variable *option, const char *value)
 {
-	for (size_t i = 0; i < FLAGS; i++) {
-		if (flags[i].letter != letter)
-			continue;
-		ask->is_limited |= letter == 'n';
-		ask->is_sorted |= letter == 's';
-		return hp_settings_set(&ask->settings, flags[i].variable,
-				       flags[i].value ? flags[i].value : argument, say_option,
-				       (void *)(uintptr_t)flags[i].variable);
-	}
-	return false;
+	struct ask *ask = command;
+
+	ask->is_limited |= option->letter == 'n';
+	ask->is_sorted |= option->letter == 's';
+	return hp_settings_set(&ask->settings, option->variable, value, say_option,
+			       (void *)(uintptr_t)option->variable);
 }
 
 /* Which columns there are depends on the sections that other options ask for. */
@@ -267,55 +235,50 @@ static bool export_ask(struct ask *ask, const char *format)
 	return ask->export != NULL;
 }
 
-/* False = it is wrong, which was reported. */
-static bool option_take(struct ask *ask, int letter)
+static bool option_take(void *command, int val, const char *value)
 {
-	switch (letter) {
+	struct ask *ask = command;
+
+	switch (val) {
 	case FLAG_FD:
-		return fd_read(optarg, &ask->fd);
+		return fd_read(value, &ask->fd);
 	case FLAG_AGAIN:
 		return ask->is_again = true;
 	case FLAG_CALLERS:
-		return calls_ask(ask, HP_CALLS_CALLERS, optarg);
+		return calls_ask(ask, HP_CALLS_CALLERS, value);
 	case FLAG_CALLEES:
-		return calls_ask(ask, HP_CALLS_CALLEES, optarg);
+		return calls_ask(ask, HP_CALLS_CALLEES, value);
 	case FLAG_TREE:
 		return calls_ask(ask, HP_CALLS_TREE, NULL);
 	case FLAG_ANNOTATE:
-		ask->annotate = optarg;
+		ask->annotate = value;
 		return true;
 	case FLAG_FOLDED:
 		return ask->is_folded = true;
 	case FLAG_HTML:
 		return ask->is_html = true;
 	case FLAG_EXPORT:
-		return export_ask(ask, optarg);
+		return export_ask(ask, value);
 	case FLAG_SESSION:
-		ask->session = optarg;
+		ask->session = value;
 		return true;
-	case FLAG_MIN:
-		return least_read(optarg, &ask->least);
-	default:
-		return flag_set(ask, letter, optarg);
+	default:	/* FLAG_MIN */
+		return least_read(value, &ask->least);
 	}
 }
 
 /* Returns -1 to continue, else the exit status. */
 static int options_read(struct ask *ask, int argc, char **argv)
 {
-	struct option options[FLAGS + OTHERS + 1];
-	char letters[2 * FLAGS + 2];
-	int letter;
+	static const struct hp_option_table table = { .options = others,
+						      .usage = usage_text,
+						      .take = option_take,
+						      .variables = variables,
+						      .set = variable_set };
+	int status = hp_options_read(&table, ask, argc, argv);
 
-	options_make(options, letters);
-	while ((letter = hp_option_next(argc, argv, letters, options, NULL)) != -1) {
-		if (letter == 'h') {
-			fputs(usage_text, stdout);
-			return 0;
-		}
-		if (!option_take(ask, letter))
-			return HP_EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	if (!sort_check(ask))
 		return HP_EXIT_USAGE;
 	ask->path = argv[optind];

@@ -48,38 +48,41 @@
 
 extern char **environ;
 
-/* Each flag is a variable by another name; the order of `hotpath run --help`. */
-struct flag {
-	const char *name;
-	char letter;	/* 0 = none */
-	const char *variable;
-	const char *argument;	/* its name; NULL = takes none, and sets `value` */
-	const char *value;
-	const char *help;
+static const struct hp_option_variable variables[] = {
+	{ "report", 0, "HOTPATH_REPORT", NULL },
+	{ "format", 'f', "HOTPATH_OUTPUT_FORMAT", NULL },
+	{ "output", 'o', "HOTPATH_OUTPUT_PATH", NULL },
+	{ "focus", 0, "HOTPATH_FOCUS", NULL },
+	{ "percentiles", 0, "HOTPATH_PERCENTILES", NULL },
+	{ "exact", 0, "HOTPATH_TIMING", "exact" },
+	{ "limit", 'n', "HOTPATH_LIMIT", NULL },
+	{ "cpu", 0, "HOTPATH_CPU", NULL },
+	{ "only", 0, "HOTPATH_ONLY", NULL },
+	{ "no-follow", 0, "HOTPATH_NO_FOLLOW", "1" },
+	{ "color", 0, "HOTPATH_COLOR", NULL },
+	{ "segment", 0, "HOTPATH_SEGMENT_PATH", NULL },
+	{ NULL, 0, NULL, NULL },
 };
 
-static const struct flag flags[] = {
-	{ "report", 0, "HOTPATH_REPORT", "LIST", NULL,
-	  "sections: auto, all, or names with commas" },
-	{ "format", 'f', "HOTPATH_OUTPUT_FORMAT", "FORMAT", NULL,
-	  "table, json, json-pretty or none" },
-	{ "output", 'o', "HOTPATH_OUTPUT_PATH", "FILE", NULL,
-	  "write the report to FILE, not stderr" },
-	{ "focus", 0, "HOTPATH_FOCUS", "TEXT", NULL, "only functions with TEXT, or /REGEX/" },
-	{ "percentiles", 0, "HOTPATH_PERCENTILES", "LIST", NULL,
-	  "percentile columns, e.g. 50,95,99.9" },
-	{ "exact", 0, "HOTPATH_TIMING", NULL, "exact", "time every call, without sampling" },
-	{ "limit", 'n', "HOTPATH_LIMIT", "N", NULL, "rows of each section; 0 = all" },
-	{ "cpu", 0, "HOTPATH_CPU", "SOURCE", NULL,
-	  "CPU samples: auto, perf, timer, samply or off" },
-	{ "only", 0, "HOTPATH_ONLY", "NAME", NULL, "record only processes of this name" },
-	{ "no-follow", 0, "HOTPATH_NO_FOLLOW", NULL, "1", "do not record child processes" },
-	{ "color", 0, "HOTPATH_COLOR", "WHEN", NULL, "auto, always or never" },
-	{ "segment", 0, "HOTPATH_SEGMENT_PATH", "FILE", NULL,
-	  "keep the record, for hotpath report FILE" },
-};
-
-#define FLAG_COUNT (sizeof(flags) / sizeof(flags[0]))
+static const char usage_text[] =
+	"Usage: hotpath run [OPTIONS] [--] COMMAND [ARGUMENTS]\n\n"
+	"Runs COMMAND with the profiler in it and prints a report on stderr when it\n"
+	"ends, however it ends.  Exits as COMMAND did.\n\n"
+	"      --report LIST          sections: auto, all, or names with commas\n"
+	"  -f, --format FORMAT        table, json, json-pretty or none\n"
+	"  -o, --output FILE          write the report to FILE, not stderr\n"
+	"      --focus TEXT           only functions with TEXT, or /REGEX/\n"
+	"      --percentiles LIST     percentile columns, e.g. 50,95,99.9\n"
+	"      --exact                time every call, without sampling\n"
+	"  -n, --limit N              rows of each section; 0 = all\n"
+	"      --cpu SOURCE           CPU samples: auto, perf, timer, samply or off\n"
+	"      --only NAME            record only processes of this name\n"
+	"      --no-follow            do not record child processes\n"
+	"      --color WHEN           auto, always or never\n"
+	"      --segment FILE         keep the record, for hotpath report FILE\n"
+	"  -h, --help                 this text\n\n"
+	"Each option sets the HOTPATH_ variable that `hotpath help` lists.  For times\n"
+	"of functions compile with $(hotpath flags cc).\n";
 
 struct run {
 	struct hp_settings settings;
@@ -103,25 +106,6 @@ static void complain(void *context, const char *line)
 
 /* ---- options ---- */
 
-static void print_help(void)
-{
-	printf("Usage: hotpath run [OPTIONS] [--] COMMAND [ARGUMENTS]\n\n"
-	       "Runs COMMAND with the profiler in it and prints a report on stderr when it\n"
-	       "ends, however it ends.  Exits as COMMAND did.\n\n");
-	for (size_t i = 0; i < FLAG_COUNT; i++) {
-		char left[40], letter[5] = "    ";
-
-		if (flags[i].letter)
-			snprintf(letter, sizeof(letter), "-%c, ", flags[i].letter);
-		snprintf(left, sizeof(left), "%s--%s %s", letter, flags[i].name,
-			 flags[i].argument ? flags[i].argument : "");
-		printf("  %-26s %s\n", left, flags[i].help);
-	}
-	printf("  -h, --help                 this text\n\n"
-	       "Each option sets the HOTPATH_ variable that `hotpath help` lists.  For times\n"
-	       "of functions compile with $(hotpath flags cc).\n");
-}
-
 /* A bad value of an option: `context` is the option's variable. */
 static void complain_option(void *context, const char *line)
 {
@@ -131,54 +115,28 @@ static void complain_option(void *context, const char *line)
 	free(text);
 }
 
-static bool apply_flag(struct run *run, const struct flag *flag, const char *argument)
+static bool variable_set(void *command, const struct hp_option_variable *option, const char *value)
 {
-	const char *value = flag->argument ? argument : flag->value;
+	struct run *run = command;
 
-	if (!hp_settings_set(&run->settings, flag->variable, value, complain_option,
-			     (void *)(uintptr_t)flag->variable))
+	if (!hp_settings_set(&run->settings, option->variable, value, complain_option,
+			     (void *)(uintptr_t)option->variable))
 		return false;
-	setenv(flag->variable, value, 1);
+	setenv(option->variable, value, 1);
 	return true;
-}
-
-static const struct flag *flag_of(int option, int index)
-{
-	if (option == 0)
-		return index < (int)FLAG_COUNT ? &flags[index] : NULL;
-	for (size_t i = 0; i < FLAG_COUNT; i++)
-		if (flags[i].letter == option)
-			return &flags[i];
-	return NULL;
 }
 
 /* Returns the status to exit with, or -1 to continue. */
 static int parse(struct run *run, int argc, char **argv)
 {
-	struct option options[FLAG_COUNT + 2] = { { NULL, 0, NULL, 0 } };
-	char letters[2 * FLAG_COUNT + 4] = "+h";
-	int option, index = 0;
-	size_t used = strlen(letters);
+	static const struct hp_option_table table = { .usage = usage_text,
+						      .variables = variables,
+						      .set = variable_set,
+						      .ends_at_word = true };
+	int status = hp_options_read(&table, run, argc, argv);
 
-	for (size_t i = 0; i < FLAG_COUNT; i++) {
-		options[i].name = flags[i].name;
-		options[i].has_arg = flags[i].argument ? required_argument : no_argument;
-		if (flags[i].letter) {
-			letters[used++] = flags[i].letter;
-			letters[used++] = ':';
-		}
-	}
-	options[FLAG_COUNT] = (struct option){ "help", no_argument, NULL, 'h' };
-	optind = 0;	/* 0, not 1: glibc starts over, with the `+` */
-	while ((option = hp_option_next(argc, argv, letters, options, &index)) != -1) {
-		if (option == 'h') {
-			print_help();
-			return 0;
-		}
-		const struct flag *flag = option == '?' ? NULL : flag_of(option, index);
-		if (!flag || !apply_flag(run, flag, optarg))
-			return EXIT_OURS;
-	}
+	if (status >= 0)
+		return status ? EXIT_OURS : 0;
 	if (optind >= argc) {
 		hp_tell("hotpath run: no command given; see hotpath run --help\n");
 		return EXIT_OURS;
@@ -383,7 +341,7 @@ static void report_alone(struct run *run, uint64_t deadline)
 
 static void say_late(const struct hp_settings *settings)
 {
-	hp_tell("hotpath: the report is not done after %.0f s; not waiting any longer%s\n",
+	hp_tell("hotpath: the report is not ready after %.0f s; not waiting any longer%s\n",
 		(double)settings->exit_wait_ms / 1000,
 		settings->keep ? ", `hotpath report` will show it" : "");
 }
@@ -471,8 +429,8 @@ static void tell_obstacle(const struct run *run)
 	bool is_script = strcmp(program->checked, program->path) != 0;
 
 	if (program->obstacle)
-		hp_tell("hotpath: %s%s%s %s: the profiler cannot be loaded into it; its calls "
-			"are not counted, only threads and use of the CPU are reported\n",
+		hp_tell("hotpath: %s%s%s %s: the profiler cannot be loaded into it; only threads and "
+			"CPU samples are reported\n",
 			run->arguments[0], is_script ? ": its interpreter " : "",
 			is_script ? program->checked : "", program->obstacle->what);
 }

@@ -28,8 +28,8 @@ static const char usage_text[] =
 	"Usage: hotpath stacks [OPTION]... PID\n"
 	"Show the current stack of every thread, equal stacks once.  The process may\n"
 	"be any process of yours, recorded or not.  Each thread is stopped for some 50 microseconds.\n"
-	"Where hotpath records the process: for which lock a thread waits, since when, who has\n"
-	"it, and which locks the thread holds itself.\n\n"
+	"For a process recorded by hotpath, also the lock that a thread waits for, since when,\n"
+	"its holder, and the locks that the thread holds.\n\n"
 	"  -a, --all            all stacks, and all frames of each\n"
 	"  -f, --format=WORD    table, json, json-pretty\n"
 	"  -j, --json           the same as --format=json\n"
@@ -82,8 +82,7 @@ static bool pid_set(struct ask *ask, int argc, char **argv)
 	}
 	if (!end || *end || end == argv[optind] || pid <= 0 || pid > INT32_MAX) {
 		fprintf(stderr,
-			"hotpath stacks: '%s' is not the pid of a process; `hotpath list` "
-			"shows those that are recorded, `ps` all\n",
+			"hotpath stacks: '%s' is not a process's pid; `hotpath list` shows recorded ones, `ps` all\n",
 			argv[optind]);
 		return false;
 	}
@@ -107,7 +106,9 @@ static int options_read(struct ask *ask, int argc, char **argv)
 						 { "format", required_argument, NULL, 'f' },
 						 { "json", no_argument, NULL, 'j' },
 						 { NULL, 0, NULL, 0 } };
-	static const struct hp_option_table table = { options, usage_text, option_take };
+	static const struct hp_option_table table = { .options = options,
+						      .usage = usage_text,
+						      .take = option_take };
 	int status = hp_options_read(&table, ask, argc, argv);
 
 	if (status >= 0)

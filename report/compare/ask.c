@@ -85,33 +85,48 @@ static bool format_read(const char *text, enum hp_compare_format *format)
 	return false;
 }
 
-static bool option_take(struct hp_compare_ask *ask, int letter)
+enum { ASK_INPUT = 256, ASK_ALL, ASK_FAIL_ABOVE, ASK_LEAST, ASK_POLICY };
+
+static const struct option options[] = {
+	{ "runs", required_argument, NULL, 'r' },
+	{ "input", required_argument, NULL, ASK_INPUT },
+	{ "format", required_argument, NULL, 'f' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "limit", required_argument, NULL, 'n' },
+	{ "all", no_argument, NULL, ASK_ALL },
+	{ "fail-above", required_argument, NULL, ASK_FAIL_ABOVE },
+	{ "least", required_argument, NULL, ASK_LEAST },
+	{ "policy", required_argument, NULL, ASK_POLICY },
+	{ NULL, 0, NULL, 0 },
+};
+
+static bool option_take(void *command, int val, const char *value)
 {
-	switch (letter) {
+	struct hp_compare_ask *ask = command;
+
+	switch (val) {
 	case 'r':
-		return number_read("runs", optarg, 1, HP_COMPARE_RUNS_MAX, &ask->runs);
-	case 'I':
-		ask->input = optarg;
+		return number_read("runs", value, 1, HP_COMPARE_RUNS_MAX, &ask->runs);
+	case ASK_INPUT:
+		ask->input = value;
 		return true;
 	case 'f':
-		return format_read(optarg, &ask->format);
+		return format_read(value, &ask->format);
 	case 'o':
-		ask->output = optarg;
+		ask->output = value;
 		return true;
 	case 'n':
-		return number_read("limit", optarg, 0, 1000000, &ask->rows);
-	case 'a':
+		return number_read("limit", value, 0, 1000000, &ask->rows);
+	case ASK_ALL:
 		ask->is_all = true;
 		return true;
-	case 'A':
-		return percent_read("fail-above", optarg, &ask->above);
-	case 'L':
-		return percent_read("least", optarg, &ask->least);
-	case 'P':
+	case ASK_FAIL_ABOVE:
+		return percent_read("fail-above", value, &ask->above);
+	case ASK_LEAST:
+		return percent_read("least", value, &ask->least);
+	default:	/* ASK_POLICY */
 		hp_policy_release(&ask->policy);
-		return hp_policy_read(&ask->policy, optarg);
-	default:
-		return false;
+		return hp_policy_read(&ask->policy, value);
 	}
 }
 
@@ -138,20 +153,9 @@ static bool divider_take(int argc, char **argv)
 /* Returns -1 to continue, else the exit status. */
 static int words_read(struct hp_compare_ask *ask, struct words *words, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "runs", required_argument, NULL, 'r' },
-		{ "input", required_argument, NULL, 'I' },
-		{ "format", required_argument, NULL, 'f' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "limit", required_argument, NULL, 'n' },
-		{ "all", no_argument, NULL, 'a' },
-		{ "fail-above", required_argument, NULL, 'A' },
-		{ "least", required_argument, NULL, 'L' },
-		{ "policy", required_argument, NULL, 'P' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
+	static const struct hp_option_table table = {
+		.options = options, .usage = usage_text, .take = option_take, .ends_at_word = true
 	};
-	static const char letters[] = "+r:f:o:n:h";
 
 	optind = 0;	/* glibc starts over, and reads the + */
 	for (bool is_over = false;;) {
@@ -161,17 +165,12 @@ static int words_read(struct hp_compare_ask *ask, struct words *words, int argc,
 			is_over |= !words->count;
 			continue;
 		}
-		int letter = is_over ? -1 : hp_option_next(argc, argv, letters, options, NULL);
+		int status = is_over ? -1 : hp_option_read(&table, ask, argc, argv);
 
-		if (letter == 'h') {
-			fputs(usage_text, stdout);
-			return 0;
-		}
-		if (letter != -1) {
-			if (!option_take(ask, letter))
-				return HP_EXIT_USAGE;
+		if (status == HP_OPTION_READ)
 			continue;
-		}
+		if (status >= 0)
+			return status;
 		if (optind >= argc)
 			return -1;
 		words->list[words->count++] = argv[optind++];

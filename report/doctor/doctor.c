@@ -249,7 +249,9 @@ int hp_cmd_doctor(int argc, char **argv)
 		{ "json", no_argument, NULL, 'j' },
 		{ 0 },
 	};
-	static const struct hp_option_table table = { options, help_text, option_take };
+	static const struct hp_option_table table = { .options = options,
+						      .usage = help_text,
+						      .take = option_take };
 	static struct doctor doctor = {
 		.groups = machine_groups,
 		.group_count = sizeof(machine_groups) / sizeof(machine_groups[0]),

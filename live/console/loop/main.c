@@ -92,7 +92,9 @@ static bool option_take(void *command, int val, const char *value)
 /* Returns -1 to continue, else the exit status. */
 static int options_read(struct wish *wish, int argc, char **argv)
 {
-	static const struct hp_option_table table = { options, usage_text, option_take };
+	static const struct hp_option_table table = { .options = options,
+						      .usage = usage_text,
+						      .take = option_take };
 	int status = hp_options_read(&table, wish, argc, argv);
 
 	if (status >= 0)
@@ -120,8 +122,7 @@ static bool is_url_fine(const char *host)
 
 	if (!name) {
 		fprintf(stderr,
-			"hotpath console: --metrics-host %s: has to begin with http:// or "
-			"https://\n",
+			"hotpath console: --metrics-host %s: must begin with http:// or https://\n",
 			host);
 		return false;
 	}
@@ -191,7 +192,7 @@ static bool is_pid_fine(const char *name)
 	comm[strcspn(comm, "\n")] = 0;
 	fprintf(stderr,
 		"hotpath console: process %s (%s) is not profiled, or is a child of one that "
-		"is; start it by hotpath-run, hotpath list shows what runs so\n",
+		"is; start it by hotpath-run; hotpath list shows running ones\n",
 		name, comm);
 	return false;
 }
