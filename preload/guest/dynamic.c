@@ -79,15 +79,6 @@ struct hp_dynamic hp_dynamic_at(uintptr_t address)
 	return search.object;
 }
 
-static uint32_t hash_of(const char *name)
-{
-	uint32_t hash = 5381;
-
-	for (; *name; name++)
-		hash = hash * 33 + (uint8_t)*name;
-	return hash;
-}
-
 /* The Bloom filter has two bits per name; it rules out most objects. */
 static bool may_define(const uint32_t *header, uint32_t hash)
 {
@@ -116,7 +107,7 @@ static bool is_called(const struct hp_dynamic *object, const ElfW(Sym) * symbol,
 uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name)
 {
 	const uint32_t *header = object->hash, *buckets, *chain;
-	uint32_t hash = hash_of(name), n;
+	uint32_t hash = hp_dynamic_hash(name), n;
 
 	if (!header || !object->symbols || !object->strings || !header[0] ||
 	    !may_define(header, hash))

@@ -25,6 +25,16 @@ struct hp_dynamic {
 	const char *name;	/* DT_SONAME; "" = it has none */
 };
 
+/* Of a name, as DT_GNU_HASH has it. */
+static inline uint32_t hp_dynamic_hash(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (uint8_t)*name;
+	return hash;
+}
+
 struct hp_dynamic hp_dynamic_read(const struct dl_phdr_info *info);
 
 /* The address of its function with this name; 0 = none. */

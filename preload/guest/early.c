@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "preload/guest/above.h"
+#include "preload/guest/dynamic.h"
 #include "preload/guest/guest.h"
 
 #define HP_AUXV_MAX 65536	/* most words from a resolver's frame up to the vector */
@@ -139,12 +140,11 @@ static bool is_wanted(const struct tables *tables, uint32_t n, const char *name,
 static void *function_in(const struct tables *tables, const char *name, bool is_old)
 {
 	const uint32_t *header = tables->hash, *buckets, *chain;
-	uint32_t hash = 5381, n;
+	uint32_t hash, n;
 
 	if (!header || !tables->symbols || !tables->strings || !header[0])
 		return NULL;
-	for (const char *c = name; *c; c++)
-		hash = hash * 33 + (uint8_t)*c;
+	hash = hp_dynamic_hash(name);
 	buckets = (const uint32_t *)((const ElfW(Addr) *)(header + 4) + header[2]);
 	chain = buckets + header[0];
 	n = buckets[hash % header[0]];

@@ -3,9 +3,9 @@
  * hook_mutex.c - stand-ins of mutexes: pthread_mutex_* and C11's mtx_*, which is
  * the same object in the C library.
  *
- * The usual way is one look, a try, and two or three stores.  What a try says
- * but "taken" is left to the real call to say again: errors are its own.  A
- * mutex whose owner died is got, also by a try.
+ * The fast path is one look-up, a try, and two or three stores.  If a try fails
+ * for another reason than "taken", the real call repeats it and returns the error.
+ * A mutex whose owner died is acquired, also by a try.
  *
  * In a process of one thread the C library locks without an atomic instruction,
  * but its tries have one: so a free mutex is locked by the real call there.
@@ -21,8 +21,8 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/lock/lock.h"
+#include "preload/lock/way.h"
 #include "preload/wait/offcpu_note.h"
-#include "util/count.h"
 
 /* Called by a jump: the usual path needn't save the registers that this saves. */
 #define HP_APART __attribute__((noinline))
@@ -119,9 +119,7 @@ static HP_COLD int lock_taken(struct hp_use *use, pthread_mutex_t *mutex, uintpt
 	call.holder = (uint32_t)mutex->__data.__owner;
 	hp_wait_begin(&wait, use, &call);
 	result = block(how, mutex);
-	hp_wait_end(&wait, &call, is_got(result));
-	if (is_timeout(how, result))
-		hp_count_up(&use->timeouts);
+	hp_way_waited(&wait, &call, use, is_got(result), is_timeout(how, result));
 	return result;
 }
 
@@ -201,13 +199,7 @@ static int try_only(pthread_mutex_t *mutex, uintptr_t caller, int (*real)(pthrea
 	struct hp_use *use = hp_lock_use(&call);
 	int result = real(mutex);
 
-	if (!use)
-		return result;
-	if (is_got(result))
-		hp_lock_got_more(hp_waiter(), use, call.address, caller,
-				 HP_GOT_TRIED | how_got(mutex));
-	else if (result == busy)
-		use->failed++;
+	hp_way_tried(&call, use, is_got(result), result == busy, how_got(mutex));
 	return result;
 }
 
@@ -219,12 +211,7 @@ static HP_COLD int unlock_told(pthread_mutex_t *mutex, int (*real)(pthread_mutex
 
 	hp_real();	/* it may be the very first call of ours */
 	result = real(mutex);
-	if (!is_ours)
-		return result;
-	if (result == 0)
-		hp_lock_released(&release);
-	else
-		hp_lock_keep(&release);
+	hp_way_released(&release, is_ours, result);
 	return result;
 }
 

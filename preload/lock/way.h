@@ -2,8 +2,9 @@
 /*
  * way.h - the bodies of stand-ins that lock and release.
  *
- * Expressions that make the real call are given as arguments: each is evaluated
- * once on each way through.
+ * Macros get the expressions that make the real call; each path evaluates one
+ * of them once. The work before and after the call is in inline functions,
+ * which mutexes (hook_mutex.c) share: their fast path must not be a macro's.
  */
 #ifndef HP_PRELOAD_LOCK_WAY_H
 #define HP_PRELOAD_LOCK_WAY_H
@@ -22,6 +23,38 @@
 				     .caller = HP_CALLER, \
 				     .kind = (kind_), \
 				     .side = (side_) }
+
+/* The end of a wait of `use` that began by hp_wait_begin(). */
+static inline void hp_way_waited(struct hp_wait *wait, const struct hp_lock_call *call,
+				 struct hp_use *use, bool is_got, bool is_late)
+{
+	hp_wait_end(wait, call, is_got);
+	if (is_late)
+		hp_count_up(&use->timeouts);
+}
+
+/* After a try. `how` as for hp_lock_got_more(); `use` NULL = not recorded. */
+static inline void hp_way_tried(const struct hp_lock_call *call, struct hp_use *use, bool is_got,
+				bool is_busy, uint32_t how)
+{
+	if (!use)
+		return;
+	if (is_got)
+		hp_lock_got_more(hp_waiter(), use, call->address, call->caller, HP_GOT_TRIED | how);
+	else if (is_busy)
+		use->failed++;
+}
+
+/* After the real call of a release that hp_lock_release() began; `is_ours`: its result. */
+static inline void hp_way_released(struct hp_release *release, bool is_ours, int result)
+{
+	if (!is_ours)
+		return;
+	if (result == 0)
+		hp_lock_released(release);
+	else
+		hp_lock_keep(release);
+}
 
 /*
  * Locks: by `attempt`, which does not wait, else by `block`.  `owner` is the
@@ -70,9 +103,7 @@
 	call.holder = (uint32_t)(owner); \
 	hp_wait_begin(&wait, use, &call); \
 	result = block; \
-	hp_wait_end(&wait, &call, result == 0); \
-	if (result == ETIMEDOUT) \
-		hp_count_up(&use->timeouts); \
+	hp_way_waited(&wait, &call, use, result == 0, result == ETIMEDOUT); \
 	return result
 
 /* Checks that the real calls make before they read the lock: with others a try would get it. */
@@ -102,11 +133,7 @@ static inline bool hp_is_time_or_none(const struct timespec *until)
 	struct hp_use *use = hp_lock_use(&call); \
 	int result = attempt; \
 \
-	if (use && result == 0) \
-		hp_lock_got_more(hp_waiter(), use, call.address, call.caller, \
-				 HP_GOT_TRIED | (how)); \
-	else if (use && result == EBUSY) \
-		use->failed++; \
+	hp_way_tried(&call, use, result == 0, result == EBUSY, how); \
 	return result
 
 /* `told` does the same where there is something to tell. */
@@ -126,12 +153,7 @@ static inline bool hp_is_time_or_none(const struct timespec *until)
 	bool is_ours = hp_lock_release(&release, (uintptr_t)(object)); \
 	int result = real; \
 \
-	if (!is_ours) \
-		return result; \
-	if (result == 0) \
-		hp_lock_released(&release); \
-	else \
-		hp_lock_keep(&release); \
+	hp_way_released(&release, is_ours, result); \
 	return result
 
 #define HP_WAY_MAKE(object, kind_, real) \
