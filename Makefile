@@ -19,18 +19,18 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-
 	-Wpointer-arith -Wundef -Wvla -Wformat=2
 BASE = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)"' -MMD -MP \
 	$(if $(filter-out 0,$(DEBUG)),-DHP_DEBUG=$(DEBUG)) $(CPPFLAGS) $(CFLAGS)
-# What makes a flaw harder to use.  Of the library the parts that are not at each call, allocation or lock; and its
-# stand-ins have the names that _FORTIFY_SOURCE redefines.
+# Hardening flags.  In the library only for parts outside of the hot paths; its stand-ins have the names that
+# _FORTIFY_SOURCE redefines.
 GUARDED := -fstack-protector-strong
 HARDEN := $(GUARDED) -fPIE $(if $(filter-out 0,$(DEBUG)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN_LINK := -pie -Wl,-z,relro -Wl,-z,now
-# No pairs of words by way of vector registers: what was stored word by word and is loaded as a pair has to wait.
+# No pairs of words in vector registers: loading a pair that was just stored word by word stalls.
 PIC = $(BASE) $(STRICT) $(TOLD) $(GUARD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
-# What HOTPATH_VERBOSE says of the build.
+# Build flags for HOTPATH_VERBOSE.
 %/verbose.o: TOLD = -DHP_BUILD_FLAGS='"$(subst ",\",$(subst ',,$(CFLAGS)))"'
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 OBJ = $(HARDEN) $(BASE) $(STRICT) $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer)
-# Of glibc before 2.34: the rest of it. Later ones have all of it in one, and these are empty.
+# Separate parts of glibc before 2.34; in later versions these libraries are empty.
 LIBC_PARTS := -lpthread -ldl
 REPORT_LIBS := -Wl,--as-needed -ldw -lelf -lcjson -lz -liberty -lm $(LIBC_PARTS)
 LIVE_LIBS := $(REPORT_LIBS) -lmicrohttpd
@@ -70,7 +70,7 @@ $(B)/truth/libhotpath.so: $(TRUTH_O)
 		$(CFLAGS) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
 $(B)/truth/%.o: %.c $(B)/flags
 	$(call compile,$(PIC) -DHP_TRUTH)
-# The same objects, whose calls of what may fail a test can let fail (test/fault).
+# The same objects with calls that a test can make fail (test/fault).
 FAULTY := $(addprefix $(B)/fault/,libhotpath.so hotpath-sampler hotpath hotpath-live)
 FAULT_WRAP = $(shell sed -n 's/^\([a-z_0-9]*\) .*/-Wl,--wrap=\1/p' test/fault/wrap.list)
 $(B)/fault/libhotpath.so: $(LIB_O) $(B)/fault/libhotpath.so.o
@@ -93,7 +93,7 @@ faulty: $(FAULTY)
 $(B)/hotpath-sampler: $(SAMPLER_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ -Wl,--as-needed $(LIBC_PARTS)
-# Of the sampler it has what it calls.
+# It links the parts of the sampler that it calls.
 $(B)/obj/libsampler.a: $(filter-out %/main.o,$(SAMPLER_O))
 	$(Q)rm -f $@ && ar rcsP $@ $^
 $(B)/hotpath-samply: $(SAMPLY_O) $(B)/obj/libsampler.a
@@ -108,7 +108,7 @@ $(B)/hotpath-live: $(LIVE_O)
 $(B)/hotpath-console: $(CONSOLE_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
-$(B)/hotpath-run: $(B)/hotpath	# looks at its name
+$(B)/hotpath-run: $(B)/hotpath	# decides by its name
 	$(Q)ln -f $< $@
 
 # Objects of other flags are built again: this file changes with the flags, and only then.
@@ -199,18 +199,18 @@ $(B)/examples/%: test/examples/%.cc
 	$(Q)$(CXX) -std=c++17 -O2 -g -finstrument-functions -DHOTPATH -Iinclude -Wall -Wextra -o $@ $< -lpthread
 examples: $(EXAMPLES)	## the programs of test/examples, instrumented
 
-demo:	## installs what is missing, profiles lua from Debian's source, prints the report
+demo:	## installs missing packages, profiles lua from Debian's source, prints the report
 	@scripts/setup demo
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) all
 	@B=$(B) scripts/demo
-test:	## installs what the tests need and runs them: unit, behaviour, golden
+test:	## installs packages for the tests and runs them: unit, behaviour, golden
 	@case "$(CURDIR)" in *[[:blank:]:]*) \
 		echo "make test: the loader splits LD_PRELOAD at blanks and colons; use a path without" >&2; exit 1;; esac
 	@scripts/setup test
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$$(nproc)) all unit race replay examples man \
 		$(B)/truth/libhotpath.so faulty
 	@HP_BUILD="$$(realpath "$(B)")" V=$(V) test/run $(UNIT) $(RACE) $(wildcard test/behave/*.bats test/golden/*.bats)
-smoke:	## profiles a program of known shares here, and looks at the tables
+smoke:	## profiles a program of known shares here, and checks the tables
 	@scripts/setup build
 	@$(MAKE) --no-print-directory all $(B)/examples/smoke
 	@B=$(B) scripts/smoke
@@ -247,7 +247,7 @@ $(B)/man/%: doc/man/% $(B)/hotpath
 		sed -e 's/@VERSION@/$(VERSION)/; s/@DATE@/$(DATE)/' \
 		-e '/@VARIABLES@/r $@.table' -e '/@VARIABLES@/d' \
 		-e '/@SECTIONS@/r $@.sections' -e '/@SECTIONS@/d' $< >$@; rm -f $@.table $@.sections
-man: $(addprefix $(B)/man/,$(notdir $(wildcard doc/man/*)))	## manual pages, to look at with man -l build/man/hotpath.1
+man: $(addprefix $(B)/man/,$(notdir $(wildcard doc/man/*)))	## manual pages; view with man -l build/man/hotpath.1
 install: all man	## below $(DESTDIR)$(PREFIX), the library in $(LIBDIR)
 	@$(INSTALL) install
 uninstall:	## what install put there, and the folders that it made
@@ -256,7 +256,7 @@ uninstall:	## what install put there, and the folders that it made
 help:	## this text
 	@echo "make TARGET [PREFIX=/usr/local LIBDIR= DESTDIR= B=build V=1 DEBUG=1 SANITIZE=address,undefined CC=clang]"
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | column -t -s '|'
-clean:	## remove what was built
+clean:	## remove build products
 	rm -rf $(B)
 
 -include $(shell find $(B) -path $(B)/source -prune -o -path $(B)/upstream -prune -o -path $(B)/demo -prune -o -type f -name "*.d" -print 2>/dev/null)

@@ -457,12 +457,12 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
  * is not ready.  Any thread may do the next piece; two at once may not.
  *
  * HOTPATH_FUTURE_READY(object, result) - it is done; also ends an open poll.  `result` is a
- * const char *, of which the first 80 bytes are kept, or NULL.
+ * const char *, or NULL; its first 80 bytes are kept.
  *
  * HOTPATH_FUTURE_CANCEL(object) - it is given up; also ends an open poll.
  *
  * The table of futures shows calls, polls, their time, how long calls waited for their first poll and how long
- * they took in all, and what was allocated in polls.  Calls of unknown objects do nothing.  Some
+ * they took in all, and the allocations in polls.  Calls of unknown objects do nothing.  Some
  * 30,000 may be in flight at a time; others are counted as lost.
  */
 #define HOTPATH_STEP_(place, step, object, text) \

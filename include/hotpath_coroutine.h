@@ -11,8 +11,8 @@
  *		...
  *	};
  *
- * Each coroutine function becomes a row in the table of futures: calls, resumes (polls), their time, what
- * they allocate, how many ended and how many were destroyed before (cancelled).  Counts are exact, also where a
+ * Each coroutine function becomes a row in the table of futures: calls, resumes (polls), their
+ * time, their allocations, how many ended and how many were destroyed before (cancelled).  Counts are exact, also where a
  * coroutine is resumed by one thread and then by another one.
  *
  * A promise that derives from hotpath::promise returns its awaiters through
@@ -26,7 +26,7 @@
  *
  *	hotpath_result(text)	keeps the first 80 bytes of a text as the result of the call
  *
- * The awaiters do what they do without it: they are asked the same questions in the same order, and may be
+ * The awaiters behave as without it: they are asked the same questions in the same order, and may be
  * types that cannot be moved.  If watch_initial's awaiter is ready at once, the coroutine is
  * suspended and resumed immediately.  Without -DHOTPATH all of it does nothing, and hotpath::promise is empty.
  *
@@ -59,7 +59,7 @@ template <class T> HOTPATH_INLINE_ decltype(auto) awaiter_of_(T &&awaited)
 		return std::forward<T>(awaited);
 }
 
-/* Ends a poll; begins the next one if the coroutine goes on after all. */
+/* Ends a poll; begins the next one if the coroutine continues after all. */
 class pause_
 {
       public:

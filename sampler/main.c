@@ -615,8 +615,8 @@ int main(void)
 	hp_guard_start();
 	if (!sampler_init(sampler)) {
 		dprintf(2,
-			"hotpath-sampler: no segment of this version; it is started by the library, "
-			"and both must be of one build\n");
+			"hotpath-sampler: no segment of this version; the library starts it, and both "
+			"must be from the same build\n");
 		return 1;
 	}
 	hp_term_init(&sampler->end.report, sampler->end_event);

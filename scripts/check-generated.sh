@@ -30,7 +30,7 @@ for file in $(grep -rl --include=*.md "^<!-- [a-z]*: scripts/check-generated.sh"
 	if [ "$write" ]; then
 		cat "$fresh" >"$file"
 	else
-		echo "$file: table '$name' is not what the code says; scripts/check-generated.sh --write"
+		echo "$file: table '$name' differs from the code; scripts/check-generated.sh --write"
 		diff -u "$file" "$fresh" | tail -n +3
 		status=1
 	fi
@@ -42,7 +42,7 @@ if ! cmp -s "$schema" "$fresh"; then
 	if [ "$write" ]; then
 		cat "$fresh" >"$schema"
 	else
-		echo "$schema: not what the code says; scripts/check-generated.sh --write"
+		echo "$schema: differs from the code; scripts/check-generated.sh --write"
 		status=1
 	fi
 fi

@@ -136,11 +136,11 @@ def relation_read(tree, errors):
             if head["name"] != folder:
                 errors.append(f"{path}: says Folder: {head['name']}, and is in {folder}")
             if not (head["text"] or "").strip():
-                errors.append(f"{path}: does not say what the folder {folder} is")
+                errors.append(f"{path}: does not describe the folder {folder}")
             if head["uses"] is None:
-                errors.append(f"{path}: does not say what the folder {folder} may use")
+                errors.append(f"{path}: does not list what the folder {folder} may use")
         if len(heads) > 1:
-            errors.append(f"{folder}: says what it is more than once: " +
+            errors.append(f"{folder}: is described more than once: " +
                           ", ".join(path for path, _ in heads))
         elif not heads:
             errors.append(f"{folder}: no file says what this folder is and may use "

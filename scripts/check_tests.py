@@ -566,7 +566,7 @@ class Check:
         for match, end in zip(begins, ends):
             if not re.search(r"\b(status|output|lines)\b", function.text[match.end():end]):
                 self.say(function.first + function.text.count("\n", 0, match.start()),
-                         "nobody looks at what run left: write run -0, or check $status")
+                         "nothing checks the result of run: write run -0, or check $status")
 
 
 def read(path):

@@ -196,7 +196,7 @@ def complaints(command, compare):
     missing = [word for word in words if word not in printed]
     # Rows come and go with the machine and its load; a view that changed loses most of them.
     if len(missing) > len(words) * 0.5:
-        yield f"what is shown is no longer printed: {', '.join(missing[:8])}; scripts/refresh-docs.sh"
+        yield f"shown output is no longer printed: {', '.join(missing[:8])}; scripts/refresh-docs.sh"
 
 
 def written(parts):

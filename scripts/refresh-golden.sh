@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # refresh-golden.sh [--record|--record-kept] - writes the reports expected by test/golden/golden.bats again,
-# and the lists of test/golden/surface.bats; the difference is then reviewed by someone who knows why. With
+# and the lists of test/golden/surface.bats; review the difference. With
 # --record the segments are recorded again too, which is needed only when their format has changed.
 #
 # A case is a directory of test/golden: segment.gz (the recorded data),

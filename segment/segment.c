@@ -560,8 +560,8 @@ uint64_t hp_segment_records_most(int fd, uint64_t size)
 }
 
 /*
- * A file in a folder with a group of its own has that group, not one of its
- * owner's. What comes through a pipe may be anybody's.
+ * A file in a setgid folder has the folder's group, not one of its owner's. Data from a pipe
+ * may be anybody's.
  */
 struct hp_user hp_segment_owner(int fd)
 {

@@ -17,7 +17,7 @@
  * wait() of the target would see the helper. clone() instead of fork() runs no
  * atfork handler of the target. The children only make system calls on their
  * own stacks; they share errno, which is saved, and have copies of everything
- * else. _exit, execve and wait4 are called by number, since the library
+ * else. _exit, execve and wait4 are direct system calls, since the library
  * interposes those functions.
  */
 #include "segment/session.h"

@@ -193,12 +193,12 @@ enum hp_setting_origin { HP_ORIGIN_BUILT_IN = 0, HP_ORIGIN_PROGRAM, HP_ORIGIN_GI
 enum hp_setting_origin hp_setting_origin(const struct hp_settings *settings,
 					 const struct hp_setting *setting);
 
-/* True if it is printable ASCII without blanks, as a header's value has to be. */
+/* True if it is printable ASCII without blanks, as required for a header's value. */
 bool hp_setting_is_token(const char *text);
 
 /*
  * Why a variable of the Rust crate has no effect here, and what to use instead,
- * for one of its HOTPATH_* names that the table lacks; NULL = it is none.
+ * for one of its HOTPATH_* names that the table lacks; NULL = not one of them.
  */
 const char *hp_setting_foreign(const char *name, size_t length);
 

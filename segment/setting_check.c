@@ -27,7 +27,7 @@ bool hp_setting_is_token(const char *text)
 	return true;
 }
 
-/* Digits with at most one dot, whatever the locale; false if there is no digit. */
+/* Digits with at most one dot, whatever the locale; false without a digit. */
 static bool read_bucket(const char **at, double *bound)
 {
 	double number = 0, scale = 1;

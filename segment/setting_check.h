@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The address to listen at, which is `text` or, for localhost, 127.0.0.1; NULL = it is none. */
+/* The address to listen at, which is `text` or, for localhost, 127.0.0.1; NULL = not an address. */
 const char *hp_setting_address(const char *text);
 
 /* True if it is empty or a list of ascending numbers above 0, as in 0.001,0.01,0.1. */

@@ -17,7 +17,7 @@ static const struct {
 	{ "*TIME_SAMPLING_RATE",
 	  "hotpath chooses the rate of timed calls itself; HOTPATH_TIMING=exact times all" },
 	{ "KEEP_INLINE", "inlined functions are counted like others" },
-	{ "DRAIN_INTERVAL", "there is no queue to drain" },
+	{ "DRAIN_INTERVAL", "no queue needs draining" },
 	{ "SHOW_INTERNAL_THREADS", "the profiler has no thread in the program" },
 	{ "ALLOC_SELF", "this is the default; HOTPATH_ALLOC_CUMULATIVE=1 adds callees" },
 	{ "ALLOC_MAX_DEPTH", "the depth of calls is not limited" },

@@ -2,8 +2,7 @@
 /*
  * open_as.h - open a file that another user named, with that user's rights.
  *
- * A recorded process names files: its debug information, its sources, what it
- * has mapped. When root reads them for it, it must get no more than the process
+ * A recorded process names files: its debug information, its sources, its mapped files. When root reads them for it, it must get no more than the process
  * could read itself. So this thread takes the user's ids for files (fsuid,
  * fsgid, no further groups) and drops its capabilities, opens the file, and
  * takes everything back. The C library's functions for groups and capabilities
@@ -30,7 +29,7 @@
 
 #include "util/user.h"
 
-/* What a thread gives up for a moment. */
+/* What a thread drops for a moment. */
 struct hp_own_rights {
 	int group_count;
 	gid_t *groups;

@@ -125,7 +125,8 @@ struct hp_answer *hp_logs_timing(struct hp_snapshot *snapshot, const struct hp_r
 	slowest_add(snapshot, f, list);
 	if (!count)
 		cJSON_AddStringToObject(list, "message",
-					f->calls ? "no call of it has ended" : "it was not called");
+					f->calls ? "none of its calls has ended"
+						 : "it was not called");
 	hp_shape_fit_logs(list, snapshot->settings.api);
 	return hp_answer_json(200, list);
 }
@@ -202,8 +203,7 @@ struct hp_answer *hp_logs_alloc(struct hp_snapshot *snapshot, const struct hp_re
 	if (!calls)
 		cJSON_AddStringToObject(
 			list, "message",
-			"single calls are known of functions that were compiled with "
-			"the flags of hotpath flags");
+			"single calls are known only for functions compiled with the flags of hotpath flags");
 	cJSON_Delete(rows);
 	return hp_answer_json(200, list);
 }
@@ -211,6 +211,6 @@ struct hp_answer *hp_logs_alloc(struct hp_snapshot *snapshot, const struct hp_re
 struct hp_answer *hp_logs_none(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
 	(void)snapshot;
-	return hp_answer_error(404, "ids are those of the list; nothing is recorded there yet",
+	return hp_answer_error(404, "ids come from the list, which is still empty",
 			       "No %s with id %u", request->route->noun, request->id);
 }

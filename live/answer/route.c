@@ -42,7 +42,7 @@ static bool fits(const char *pattern, const char *path, uint32_t *id)
 
 static struct hp_answer *not_found(void)
 {
-	return hp_answer_error(404, "GET /routes lists what there is", "Not found");
+	return hp_answer_error(404, "GET /routes lists all routes", "Not found");
 }
 
 struct hp_answer *hp_route_find(const struct hp_routes *routes, const struct hp_question *question,

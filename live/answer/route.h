@@ -29,7 +29,7 @@ struct hp_route {
 	const struct hp_section *section;	/* the section that it shows; NULL = none */
 	struct hp_answer *(*render)(struct hp_snapshot *snapshot, const struct hp_request *request);
 	const char *help;
-	bool needs_token; /* over HTTP only where one is set: it does more than look at what was recorded */
+	bool needs_token; /* over HTTP only where one is set: it does more than read the record */
 	const char *noun;	/* describes one row, for empty lists; NULL = not needed */
 
 	uint64_t (*span_ns)(const struct hp_request *request);

@@ -2,7 +2,7 @@
 /*
  * stacks.c - see stacks.h.
  *
- * `hotpath stacks` takes them, in a process of its own: it stops threads with ptrace, and the server
+ * `hotpath stacks` takes them, in a separate process: it stops threads with ptrace, and the server
  * must neither be a tracer nor hold what that process needs for names.
  */
 #include "live/answer/stacks.h"
@@ -82,7 +82,7 @@ static struct hp_answer *taken(uint64_t pid)
 	hp_session_helper_path(path, NULL, folder, "hotpath");
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)pid);
 	hp_capture_init(&capture, argv, NULL);
-	/* Where the stacks may not be taken it still prints JSON: why, and what was recorded. */
+	/* Where the stacks may not be taken it still prints JSON: the reason, and the recorded data. */
 	if (capture.out[0] == '{')
 		answer = hp_answer_new(200, HP_TYPE_JSON, hp_xstrdup(capture.out),
 				       strlen(capture.out));
@@ -105,7 +105,7 @@ struct hp_answer *hp_stacks_render(struct hp_snapshot *snapshot, const struct hp
 	if (!is_running(model, pid) ||
 	    (pid != model->reader.header.root_pid && !is_member(&snapshot->target, pid)))
 		return hp_answer_error(404, "processes lists them",
-				       "%llu is no running process of this program",
+				       "%llu is not a running process of this program",
 				       (unsigned long long)pid);
 	return taken(pid);
 }

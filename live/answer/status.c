@@ -130,7 +130,7 @@ struct hp_answer *hp_routes_render(struct hp_snapshot *snapshot, const struct hp
 	return hp_answer_json(200, said);
 }
 
-/* What is handed out gets a time of its own. */
+/* Each answer gets its own time. */
 static struct hp_answer *answer_copy(const struct hp_answer *answer)
 {
 	char *body = hp_xmalloc(answer->size ? answer->size : 1);

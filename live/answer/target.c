@@ -48,8 +48,7 @@ bool hp_target_init(struct hp_target *target, const char *name, hp_complain comp
 	}
 	if (fd == -EEXIST) {
 		hp_target_init_fd(target, -1);
-		line = hp_xprintf("%s%sseveral sessions run; give one of those that hotpath list "
-				  "shows",
+		line = hp_xprintf("%s%sseveral sessions run; give one shown by hotpath list",
 				  name ? name : "", name ? ": " : "");
 		complain(context, line);
 		free(line);

@@ -18,7 +18,7 @@ struct hp_target {
 	struct hp_segment mapped;	/* that mapping, for all refreshes: page faults are paid once */
 	struct hp_input input;	/* of a run; the first refresh takes over its segment */
 	bool is_taken;
-	atomic_bool is_over;	/* nobody is left who would record */
+	atomic_bool is_over;	/* no process is left to record */
 	bool is_settled;	/* so `seen` is final */
 	struct hp_moment seen;	/* of the last look; 0 = none */
 };

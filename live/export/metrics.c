@@ -71,7 +71,7 @@ static void program_write(struct metrics *m)
 		one(m, HP_FAMILY_GAUGE, "hotpath_rss_bytes", "Resident set size of the process.",
 		    (double)model->rss_kb * 1024);
 	one(m, HP_FAMILY_COUNTER, "hotpath_profiling_seconds",
-	    "What the hooks of the profiler cost, all threads.", (double)model->overhead_ns / 1e9);
+	    "Cost of the profiler's hooks, all threads.", (double)model->overhead_ns / 1e9);
 }
 
 /* --- functions --- */

@@ -155,7 +155,7 @@ static struct hp_answer *refuse_page(const struct hp_exchange *exchange)
 
 	if (host && !exchange->http->token && !hp_guard_is_local_host(host))
 		return hp_answer_error(403, "ask as localhost or by the address",
-				       "Host is not a name of this machine");
+				       "Host does not name this machine");
 	if ((origin && !hp_guard_is_own_origin(origin, host)) || is_foreign)
 		return hp_answer_error(403, NULL, "Pages of another origin have no access");
 	return NULL;
@@ -331,7 +331,7 @@ static struct hp_answer *find(struct hp_exchange *exchange, const char *path, co
 	if (exchange->site)
 		return NULL;
 	if (http->only && strcmp(http->only, path) != 0)
-		return hp_answer_error(404, NULL, "Not found - here is %s", http->only);
+		return hp_answer_error(404, NULL, "Not found - only %s is here", http->only);
 	error = hp_route_find(hp_cache_routes(http->cache), &question, &exchange->request,
 			      &exchange->allowed);
 	if (!error && exchange->request.route->needs_token && !http->token)

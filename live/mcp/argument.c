@@ -41,8 +41,8 @@ static const struct argument choose_arguments[] = {
 	{ "session", NAME, PLACE(session), true, "its pid, its session, or the name of a run" },
 };
 static const struct argument compare_arguments[] = {
-	{ "before", NAME, PLACE(before), true, "`run` of a row of runs, or its pid" },
-	{ "after", NAME, PLACE(after), true, "the same of the later run" },
+	{ "before", NAME, PLACE(before), true, "`run` from a row of runs, or its pid" },
+	{ "after", NAME, PLACE(after), true, "the same for the later run" },
 	{ "limit", LIMIT, PLACE(limit), false, "rows of each section at most" },
 };
 

@@ -29,9 +29,9 @@ static const struct entry entries[] = {
 	{ .section = &hp_cpu_section },
 	{ .section = &hp_calltree_section },
 	{ .topic = { "callers",
-		     "All paths to a function taken together: the first row is the function, the rows that hang "
-		     "on it are its callers with the calls and the time that it has from there.",
-		     "hot_path for the one chain in which most time is spent; functions_timing for ids." } },
+		     "All paths to a function together: the first row is the function, the rows below "
+		     "it are its callers, with its calls and its time from there.",
+		     "hot_path for the chain with most time; functions_timing for ids." } },
 	{ .section = &hp_alloc_functions_section },
 	{ .section = &hp_alloc_sites_section },
 	{ .section = &hp_leaks_section },
@@ -39,8 +39,8 @@ static const struct entry entries[] = {
 	{ .section = &hp_alloc_lives_section },
 	{ .section = &hp_direct_maps_section },
 	{ .topic = { "compare",
-		     "Rows of two runs, matched by name; those that are the same are left out. verdict: more, "
-		     "less, new, gone; unsure may be by chance, unknown is what a report leaves out. Counts are "
+		     "Rows of two runs, matched by name; unchanged ones are left out. verdict: more, "
+		     "less, new, gone; unsure may be chance, unknown is missing from a report. Counts are "
 		     "exact. Times of two runs are not judged: equal runs differ by 20 %.",
 		     "hotpath compare --runs 10 BEFORE -- AFTER judges times: it runs both in turns." } },
 	{ .section = &hp_threads_section },
@@ -64,7 +64,7 @@ static cJSON *topic_json(const struct topic *topic)
 	return json;
 }
 
-/* The schema is long: it comes with the one topic that was asked for. */
+/* The schema is long: it comes with the requested topic only. */
 static void topic_add(cJSON *array, const char *wanted, const struct topic *topic)
 {
 	const struct hp_mcp_tool *tool = wanted ? hp_mcp_tool_find(wanted) : NULL;

@@ -206,7 +206,7 @@ static struct hp_answer *outcome(struct captured both[2], bool is_in_time, int s
 				       "The comparison took longer than a minute");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && both[0].size < both[0].most)
 		return hp_answer_new(200, HP_TYPE_JSON, hp_xstrdup(both[0].text), both[0].size);
-	return hp_answer_error(422, "runs lists what can be compared", "%.400s",
+	return hp_answer_error(422, "runs lists comparable runs", "%.400s",
 			       both[1].size ? reason_of(&both[1])
 					    : "hotpath compare ended without output");
 }

@@ -16,7 +16,7 @@ struct cJSON *hp_mcp_input_schema(const struct hp_mcp_tool *tool);
 struct cJSON *hp_mcp_output_schema(const struct hp_mcp_tool *tool);
 
 /*
- * The same without the keys that may be absent, and without what is in the others: for tools/list,
+ * The same without the keys that may be absent, and without those in the others: for tools/list,
  * which clients put into an agent's context as a whole.  `explain` has the long one.
  */
 struct cJSON *hp_mcp_output_brief(const struct hp_mcp_tool *tool);

@@ -66,12 +66,12 @@ static const struct entry entries[] = {
 	{ .tool = { .name = "choose_session",
 		    .kind = HP_MCP_CHOOSE,
 		    .shape = HP_MCP_OBJECT,
-		    .help = "Asks another program from now on: one of sessions by its pid, or a run of runs that is "
-			    "over. Answers as profiler_status does." } },
+		    .help = "Switches to another program: one of sessions by its pid, or a finished "
+			    "run from runs. Answers like profiler_status." } },
 	{ .tool = { .name = "runs",
 		    .kind = HP_MCP_RUNS,
 		    .shape = HP_MCP_OBJECT,
-		    .help = "Kept runs that have ended, newest first." } },
+		    .help = "Kept runs, newest first." } },
 	{ .tool = { .name = "compare",
 		    .kind = HP_MCP_COMPARE,
 		    .shape = HP_MCP_OBJECT,
@@ -84,12 +84,12 @@ static const struct entry entries[] = {
 	     "The last calls of one function, and its slowest ones."),
 	LOGS(functions, "callers", "/{id}/callers", "function_id",
 	     "Who calls one function, over all paths and level by level: its calls and its time from "
-	     "there. `parent` is the id of the row that a row hangs on: the one it calls."),
+	     "there. `parent` is the id of the row's parent: the function it calls."),
 	LOGS(functions, "callees", "/{id}/callees", "function_id",
 	     "Whom one function calls, over all paths and level by level."),
 	LIST(alloc_functions),
 	LOGS(alloc_functions, "function_alloc_logs", "/{id}/logs", "function_id",
-	     "What the last calls of one function allocated, of those that did."),
+	     "Allocations by the last allocating calls of one function."),
 	LIST(cpu),
 	{ .section = &hp_cpu_section,
 	  .tool = { .name = "functions_cpu_snapshot",
@@ -117,7 +117,7 @@ static const struct entry entries[] = {
 		    .path = "/stacks",
 		    .shape = HP_MCP_LOGS,
 		    .help = "What each thread of the running program does now: its stack, the lock it "
-			    "waits for and who holds it. Stops each thread for some 50 microseconds." } },
+			    "waits for and its holder. Stops each thread for some 50 microseconds." } },
 	{ .is_rest = true },
 	LIST(channels),
 	LOGS(channels, "channel_logs", "/{id}/logs", "channel_id",
@@ -283,7 +283,7 @@ const char *hp_mcp_tools(bool can_choose)
 
 /* --- results --- */
 
-/* A list of numbers or names, as of the percentiles, belongs to what is beside it. */
+/* A list of numbers or names, as of the percentiles, belongs to its neighbours. */
 static bool is_rows(const cJSON *array)
 {
 	const cJSON *first = cJSON_GetArrayItem(array, 0);

@@ -53,7 +53,7 @@ struct hp_mcp_arguments {
 	uint32_t number_count;
 };
 
-/* All of them, in a fixed order; NULL = there is no i-th. */
+/* All of them, in a fixed order; NULL = no i-th. */
 const struct hp_mcp_tool *hp_mcp_tool_at(size_t i);
 
 /* NULL = unknown tool. */

@@ -364,8 +364,7 @@ static inline void enter_usual(struct hp_local *me, struct hp_frame *f, uintptr_
 }
 
 /*
- * The same of a call inside a recursion, whose hooks do more: the entry looks up the row that its alias
- * means, and the exit charges the row.  NULL = such calls are all timed.
+ * The same of a call inside a recursion, whose hooks do more: the entry finds its alias's row, and the exit charges the row.  NULL = such calls are all timed.
  */
 static __attribute__((noinline)) struct hp_row *dummy_nested(struct hp_dummy *dummy,
 							     struct hp_row *row)

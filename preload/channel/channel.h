@@ -193,7 +193,7 @@ void hp_channel_came(int fd);
 bool hp_channel_raw_before(long number, long a, long b, long c);
 void hp_channel_raw_after(long a, long result);
 
-/* Recorders are told when this descriptor is read from and closed: `read`, `closed` of hp_recorder. */
+/* Recorders hear when this descriptor is read from and closed: `read`, `closed` of hp_recorder. */
 extern HP_HIDDEN _Atomic uint64_t hp_channel_told[HP_FDS / 64];
 void hp_channel_tell(int fd);
 void hp_channel_told_read(int fd, const void *buffer, size_t size);

@@ -21,7 +21,7 @@
 
 #define LABEL_MAX 1000 /* bytes */
 #define FILE_MAX 4000
-#define RECORDS_MAX 100000 /* a damaged list must not hold us for ever */
+#define RECORDS_MAX 100000 /* a damaged list must not hang us */
 #define CACHE_BITS 8
 #define CACHE_PROBES 4 /* places of one address: of a line */
 
@@ -150,7 +150,7 @@ static struct hp_future *future_get(const struct wanted *wanted)
 	fresh = future ? NULL : future_new(wanted);
 	while (fresh && !future) {
 		fresh->next = head;
-		/* Release: whoever finds it finds it complete. */
+		/* Release: a reader that finds it finds it complete. */
 		if (atomic_compare_exchange_strong_explicit(
 			    &account->futures, &head, hp_segment_offset(&hp_segment, fresh),
 			    memory_order_acq_rel, memory_order_acquire))
@@ -176,7 +176,7 @@ static HP_COLD struct hp_future *place_meet(struct hotpath_value *place)
 		future = future_get(&wanted);
 	if (future) {
 		place->key = future;
-		/* Release: who finds the owner finds the key. */
+		/* Release: a reader that finds the owner finds the key. */
 		__atomic_store_n(&place->owner, hp_self->process, __ATOMIC_RELEASE);
 	}
 	errno = saved;
@@ -267,7 +267,7 @@ static void forget(uintptr_t begin, uintptr_t end)
 
 /* --- flights --- */
 
-/* The upper half changes with each change, so that an old head is not taken for the present one. */
+/* The upper half changes with each change, so that an old head cannot pass as the present one. */
 static uint64_t head_of(uint64_t before, uint32_t line)
 {
 	return ((before >> 32) + 1) << 32 | line;
@@ -360,7 +360,7 @@ void hp_flight_charge(struct hp_flight *flight, const struct hp_allocated *now)
 	uint64_t from_bytes = had_heap ? flight->begun_bytes : hp_heap()->heap->first_bytes;
 	uint64_t bytes = now->bytes - from_bytes, blocks = now->blocks - from_blocks;
 
-	/* A later thread at the same address began anew. */
+	/* A later thread at the same address started over. */
 	if (now->blocks == HP_NO_HEAP || now->bytes < from_bytes || now->blocks < from_blocks)
 		return;
 	flight->alloc_bytes += bytes;
@@ -507,7 +507,7 @@ void hp_future_begin_at(struct hp_future *future, uint64_t key)
 		return;
 	before.flight = NULL;
 	if (!hp_objects_put(key, &object, &before)) {
-		/* Nobody will find it: it counts as begun, and as lost. */
+		/* It cannot be found any more: it counts as begun, and as lost. */
 		atomic_store_explicit(&object.flight->state, HP_FUTURE_NONE, memory_order_relaxed);
 		object.flight->number = 0;
 		flight_release(future, object.flight);

@@ -11,7 +11,7 @@
  * (table.c); coroutines keep it in their promise (struct hotpath_task).  Both know whose it is: a forked
  * child, or a process that has entered another segment, has none of the earlier ones.
  *
- * Nothing here waits, and all of it may run in signal handlers.  Where there is no room for a flight the
+ * Nothing here waits, and all of it may run in signal handlers.  Without room for a flight the
  * call is counted at its place as lost; without room for a place, in hp_account.lost_futures.
  *
  * Folder: preload/future - futures, coroutines and other work that is waited for
@@ -37,10 +37,10 @@
 
 extern const struct hp_recorder hp_future_recorder;
 
-/* The library has started, and nobody asked for futures. */
+/* The library has started, and futures weren't requested. */
 extern HP_HIDDEN bool hp_future_is_off;
 
-/* Somebody asked for them.  Starts the library. */
+/* They were requested.  Starts the library. */
 bool hp_future_is_wanted(void);
 
 /* Starts the library.  False = nothing is recorded. */
@@ -62,7 +62,7 @@ void hp_flight_result(struct hp_flight *flight, const char *text);
 
 /* --- table.c: objects --- */
 
-/* What is in flight at an address. */
+/* The flight at an address. */
 struct hp_object_flight {
 	struct hp_future *future;
 	struct hp_flight *flight;
@@ -92,7 +92,7 @@ void hp_future_thread_lost(uintptr_t at);
 
 /* --- polls --- */
 
-/* What the thread has allocated so far, as far as it is recorded; it has no heap before the first allocation. */
+/* The thread's allocations so far, as far as it is recorded; it has no heap before the first allocation. */
 struct hp_allocated {
 	uint64_t thread;
 	uint64_t bytes;
@@ -164,7 +164,7 @@ static HP_HOT void hp_flight_pause(struct hp_flight *flight)
 	flight->begun = 0;
 }
 
-/* The poll that has just ended goes on, as if it had not ended. */
+/* The poll that has just ended continues, as if it had not ended. */
 void hp_flight_continue(struct hp_flight *flight);
 
 #endif

@@ -20,7 +20,7 @@
 HP_AIO_LIST(REAL)
 #undef REAL
 
-/* What the code at `caller` would call without us; NULL = there is none, as in a C library without AIO. */
+/* The function that the code at `caller` would call without us; NULL = none, as in a C library without AIO. */
 #define FIND(name, caller) ((name##_type)hp_absent_real(&name##_real, caller))
 
 static int none(void)

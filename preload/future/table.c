@@ -3,8 +3,8 @@
  * table.c - from the address of an object to its flight, see future.h.
  *
  * Lock-free, open addressing.  A place is claimed by compare-exchange of its key; what it leads to
- * is stored before whoever made the object can tell another thread of it.  A place that is given up
- * keeps a mark, so that searches go on behind it, and is used again.
+ * is stored before whoever made the object can tell another thread of it.  A freed place keeps
+ * a mark, so that searches continue past it, and is reused.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define BITS 15 /* log2 of the places: 1 MiB, of which only what is used takes memory */
+#define BITS 15 /* log2 of the places: 1 MiB, only used parts take memory */
 #define PROBES 64
 #define GIVEN_UP 1 /* a key */
 

@@ -254,8 +254,8 @@ static void start_sampler(void)
 	publish(text);
 	hp_helper_hide(session.sampler_pid);
 	if (getpid() == 1)
-		hp_say("process 1 of this container is profiled: start it by hotpath-run, and there is a "
-		       "report even when the container is killed",
+		hp_say("process 1 of this container is profiled: start it by hotpath-run to get a "
+		       "report even if the container is killed",
 		       NULL);
 }
 

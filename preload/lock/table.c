@@ -7,7 +7,7 @@
  * loses takes the winner's.  It is asked when a thread meets a lock, not at
  * every acquisition.
  *
- * A static lock is identified by its own address.  Any other one by its site,
+ * A static lock is identified by its address.  Any other one by its site,
  * the place that made it or used it first: the first HP_LOCKS_OF_SITE of them
  * are distinguished by a number, all further ones are one record.  So a hundred
  * thousand short-lived mutexes take as much room as 64.  Those that the program

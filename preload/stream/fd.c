@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fd.c - what is read from descriptors that are streams of events.
+ * fd.c - reads from descriptors that are streams of events.
  */
 #include <string.h>
 #include <sys/inotify.h>

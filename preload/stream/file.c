@@ -162,7 +162,7 @@ static bool is_sane(const FILE *file)
 	return ((unsigned)file->_flags & FILE_MAGIC_MASK) == FILE_MAGIC;
 }
 
-/* Bytes in the buffer that were not taken; NOWHERE = that cannot be told. */
+/* Bytes in the buffer that were not taken; NOWHERE = unknown. */
 static uint64_t left_in(const FILE *file)
 {
 	const char *at = file->_IO_read_ptr, *end = file->_IO_read_end;
@@ -172,7 +172,7 @@ static uint64_t left_in(const FILE *file)
 	return (uint64_t)(end - at);
 }
 
-/* The position of what was taken; NOWHERE = there is none. */
+/* The position of the next byte to read; NOWHERE = none. */
 static uint64_t position(const FILE *file)
 {
 	uint64_t left = left_in(file);
@@ -222,7 +222,7 @@ static void meet(struct hp_stream_open *open, struct hp_stream_part *part, const
 	atomic_store_explicit(&part->settled, !(flags & HP_FILE_PLACED), memory_order_relaxed);
 }
 
-/* Adds what was read since the start.  How bytes are counted from here on is open. */
+/* Adds the bytes read since the start.  How bytes are counted from here on is open. */
 static void settle(struct hp_stream_open *open, struct hp_stream_part *part, const FILE *file)
 {
 	uint64_t start = atomic_load_explicit(&open->start, memory_order_relaxed), now;
@@ -242,7 +242,7 @@ static void settle(struct hp_stream_open *open, struct hp_stream_part *part, con
 
 /*
  * Bytes that calls took within the buffer since the last one that was watched. Where something
- * else has filled it (getc_unlocked is no call, fscanf is not counted) they are not known.
+ * else has filled it (getc_unlocked isn't a call, fscanf is not counted) they are not known.
  */
 static void catch_up(const struct hp_stream_open *open, struct hp_stream_part *part,
 		     const FILE *file)
@@ -334,7 +334,7 @@ static struct hp_stream_open *first_use(FILE *file, uintptr_t caller)
 	return hp_stream_is_on() ? opens(file, &wish, 0) : NULL;
 }
 
-/* What is left to be counted.  The FILE may be at its end, or anything else by now. */
+/* The rest to be counted.  The FILE may be at its end, or anything else by now. */
 static void finish(struct hp_stream_open *open, struct hp_stream_part *part, const FILE *file)
 {
 	uint32_t flags = atomic_load_explicit(&open->flags, memory_order_relaxed);
@@ -343,7 +343,7 @@ static void finish(struct hp_stream_open *open, struct hp_stream_part *part, con
 		hp_stream_flag(part, HP_STREAM_NO_BYTES);
 		return;
 	}
-	/* Wide characters are converted ahead of what is taken. */
+	/* Wide characters are converted ahead of reads. */
 	if (file->_mode > 0 && !(file->_flags & FILE_AT_END))
 		hp_stream_flag(part, HP_STREAM_NO_BYTES);
 	/* No call was seen: from the beginning of a file it is known nevertheless. */
@@ -381,7 +381,7 @@ void hp_file_closes(FILE *file)
 						   : HP_STREAM_CLOSED);
 }
 
-/* All that was read is counted; then it goes on from another place. */
+/* Everything read so far is counted; then it continues elsewhere. */
 void hp_file_seeks(FILE *file)
 {
 	struct hp_stream_open *open = file ? hp_stream_of(key_of(file)) : NULL;

@@ -7,9 +7,9 @@
  * result. Only a call that finds the buffer empty, once in many lines, is
  * watched until it returns: it may meet the end.
  *
- * Bytes of a regular file are its position when the stream is closed, less
- * what is left in the buffer, less where it was opened. That takes nothing per
- * item, and is right whatever reads the FILE. Where there is no such position
+ * Bytes of a regular file are its position when the stream is closed, less the rest of the
+ * buffer, less where it was opened. That takes nothing per
+ * item, and is right whatever reads the FILE. Without such a position
  * (pipes, terminals, files also written to) bytes are counted: within a buffer
  * by its pointers, and each call that may fill the buffer is watched.
  */
@@ -24,14 +24,14 @@
 /* hp_stream_open.flags */
 #define HP_FILE_MET 1	/* how its bytes are counted is known */
 #define HP_FILE_PLACED 2	/* bytes are its position */
-#define HP_FILE_FRESH 4	/* nobody had its descriptor before: it starts at 0 */
+#define HP_FILE_FRESH 4	/* its descriptor is new: it starts at 0 */
 #define HP_FILE_MIXED 8	/* it is written to, as well */
 #define HP_FILE_SEEK 16	/* one seek: they are counted from here on */
-#define HP_FILE_SEEKS_MAX 8	/* after so many its position is not asked for any more */
+#define HP_FILE_SEEKS_MAX 8	/* after so many its position is not queried any more */
 
 /*
  * What a thread keeps; in a MADV_WIPEONFORK page. Another thread may clear `file` and
- * `near`. They are no atomics, since compilers would load those into a register first.
+ * `near`. They aren't atomics, since compilers would load those into a register first.
  */
 struct hp_streamer {
 	uint64_t *items;	/* of `file` and `near`, in the segment */
@@ -60,13 +60,13 @@ struct hp_file_call {
 	struct hp_stream_part *part;	/* NULL = not counted */
 	struct hp_stream_open *open;
 	bool is_placed;	/* its bytes are not counted */
-	const char *begin;	/* what was in the buffer */
+	const char *begin;	/* contents of the buffer */
 	const char *end;
 };
 
 void hp_file_begin(struct hp_file_call *call, FILE *file, uintptr_t caller);
 
-/* `size`: bytes that the call took, as far as it says so. */
+/* `size`: bytes that the call took, if it says so. */
 void hp_file_end(const struct hp_file_call *call, FILE *file, bool is_item, uint64_t size);
 
 /* The same of one that fills the buffer for characters that are taken without a call. */

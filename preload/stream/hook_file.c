@@ -20,7 +20,7 @@
 #include "preload/channel/channel.h"
 #include "preload/guest/real.h"
 
-/* Functions, not what the header makes of them. */
+/* Functions, not the header's macros. */
 #undef fread_unlocked
 #undef fgets_unlocked
 #undef getc

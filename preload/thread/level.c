@@ -157,7 +157,7 @@ bool hp_level_enter(void)
 	error = hp_above.enter();
 	if (error) {
 		atomic_store(&place, ALONE);
-		hp_say("recorded no further after it gave up rights: ",
+		hp_say("not recorded any further after it dropped privileges: ",
 		       error == -ENOMEM ? "no addresses" : "the helper process gives no segment",
 		       NULL);
 		return false;

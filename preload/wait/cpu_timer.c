@@ -592,7 +592,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	if (is_root ? !is_wished(settings) : !atomic_load(&ticking()->is_on))
 		return;
 	if (SIGRTMIN != SIGNAL_SETXID + 1 || !signal_take() || (end_number = hp_end_new(end)) < 0) {
-		hp_say("no CPU timers: this C library keeps no signal for itself", NULL);
+		hp_say("no CPU timers: this C library reserves no signal", NULL);
 		return;
 	}
 	is_on = true;

@@ -205,7 +205,7 @@ static uint64_t ns_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
 }
 
-/* What the thread did since the call before that may have waited; the next one goes on from here. */
+/* The thread's work since the previous call that may have waited; the next one continues from here. */
 static void since_take(struct hp_offcpu_ring *me, uint64_t now_ns, uint64_t *words)
 {
 	struct rusage use;

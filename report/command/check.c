@@ -83,7 +83,7 @@ static void within(struct check *c, const cJSON *table, const char *column, size
 	size_t place = 0;
 
 	if (!cJSON_IsArray(list)) {
-		fault(c, "%s.%s is not there", table ? table->string : "?", column);
+		fault(c, "%s.%s is missing", table ? table->string : "?", column);
 		return;
 	}
 	cJSON_ArrayForEach(cell, list)
@@ -94,8 +94,8 @@ static void within(struct check *c, const cJSON *table, const char *column, size
 				 cell->valuedouble == none));
 
 		if (!is_good) {
-			fault(c, "%s.%s[%zu] is not one of %zu places", table->string, column,
-			      place, limit);
+			fault(c, "%s.%s[%zu] is not below %zu", table->string, column, place,
+			      limit);
 			return;
 		}
 		place++;
@@ -127,7 +127,7 @@ static void order_check(struct check *c, const cJSON *table, const char *column)
 	cJSON_ArrayForEach(cell, get(table, column))
 	{
 		if (!cJSON_IsNumber(cell) || cell->valuedouble < before) {
-			fault(c, "%s.%s is not in the order of time", table->string, column);
+			fault(c, "%s.%s is not in time order", table->string, column);
 			return;
 		}
 		before = cell->valuedouble;
@@ -164,8 +164,8 @@ static void markers_check(struct check *c, const cJSON *markers, size_t stacks)
 			      type ? type : "(none)");
 		if (cJSON_IsNumber(stack) &&
 		    (stack->valuedouble < 0 || stack->valuedouble >= (double)stacks))
-			fault(c, "a marker's stack %.0f is not one of %zu places",
-			      stack->valuedouble, stacks);
+			fault(c, "a marker's stack %.0f is not below %zu", stack->valuedouble,
+			      stacks);
 	}
 }
 
@@ -243,7 +243,7 @@ static void profile_check(struct check *c, const cJSON *profile)
 		fault(c, "has no list of threads");
 	cJSON_ArrayForEach(thread, threads) thread_check(c, thread);
 	if (!c->faults)
-		printf("%s: whole: version %d, %d threads, %zu samples, %zu markers\n", c->path,
+		printf("%s: valid: version %d, %d threads, %zu samples, %zu markers\n", c->path,
 		       version->valueint, cJSON_GetArraySize(threads), c->samples, c->markers);
 }
 

@@ -31,23 +31,24 @@ static const struct scenario scenarios[] = {
 	{ "functions", "Which function, how often, how long?", WITH_HOOKS,
 	  "hotpath run --report functions-timing,calltree ./app",
 	  "#include <hotpath.h>\n\nvoid work(void)\n{\n\tHOTPATH_BLOCK(\"parse\");\n}\n" },
-	{ "memory", "Who allocates, and what is never freed?", "",
+	{ "memory", "Who allocates, and is everything freed?", "",
 	  "hotpath run --report functions-alloc,leaks ./app", "" },
 	{ "locks", "Who waits for whom?", "", "hotpath run --report mutexes,waits ./app", "" },
 	{ "channels", "Which queue or pipe is backed up?", "",
 	  "hotpath run --report channels ./app", "" },
-	{ "data-flow", "What goes through pipes, queues and locks, and what waits?", "",
+	{ "data-flow", "How are pipes, queues and locks used, and who waits?", "",
 	  "hotpath run --report channels,mutexes,rw_locks,waits ./app",
 	  "curl -s http://127.0.0.1:6770/channels\n" },
 	{ "runtime", "Is an event loop held up, and by what?", RUNTIME },
 	{ "tokio", "The same, by its name in the Rust crate", RUNTIME },
-	{ "values", "What do its own figures say?", WITH_HEADER, "hotpath run --report debug ./app",
+	{ "values", "What are the program's own figures?", WITH_HEADER,
+	  "hotpath run --report debug ./app",
 	  "#include <hotpath.h>\n\nvoid take(int depth)\n{\n\tHOTPATH_GAUGE_SET(\"depth\", depth);\n}\n" },
 	{ "cpu", "Who computes, without recompiling?", "",
 	  "hotpath run --report functions-cpu ./app", "" },
 	{ "live", "What does it do now?", "", "hotpath run ./app",
 	  "hotpath list\ncurl -s http://127.0.0.1:6770/functions_cpu\n" },
-	{ "mcp", "What does an agent make of it?", "", "hotpath run ./app",
+	{ "mcp", "How does an agent get the figures?", "", "hotpath run ./app",
 	  "{\"mcpServers\": {\"hotpath\": {\"command\": \"hotpath\", \"args\": [\"mcp\"]}}}\n" },
 };
 
@@ -64,7 +65,7 @@ static const struct scenario *find(const char *name)
 static void usage(FILE *out)
 {
 	fputs("Usage: hotpath init [--json] SCENARIO\n"
-	      "Print how to begin: what to compile with, the command, what to write.\n\n",
+	      "Print first steps: compiler flags, the command, code to write.\n\n",
 	      out);
 	for (size_t i = 0; i < SCENARIOS; i++)
 		fprintf(out, "  %-10s %s\n", scenarios[i].name, scenarios[i].question);
@@ -80,7 +81,7 @@ static void print_json(const struct scenario *scenario)
 
 	cJSON_AddStringToObject(json, "scenario", scenario->name);
 	cJSON_AddStringToObject(json, "build", scenario->build);
-	/* What it is called where it prints lines of Cargo.toml. */
+	/* Its name in lines of Cargo.toml. */
 	cJSON_AddStringToObject(json, "cargo", scenario->build);
 	cJSON_AddStringToObject(json, "command", scenario->command);
 	cJSON_AddStringToObject(json, "snippet", scenario->snippet);

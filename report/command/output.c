@@ -171,7 +171,7 @@ int hp_output_end(struct hp_output *output)
 	if (output->fd < 0)
 		wait_for_reader(output);
 	int status = write_on(output, wait_ms);
-	return status || hp_output_is_done(output) ? status : say_unwritten("nobody reads it");
+	return status || hp_output_is_done(output) ? status : say_unwritten("it has no reader");
 }
 
 int hp_output_add(struct hp_output *output, char *text)

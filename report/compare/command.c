@@ -106,8 +106,8 @@ static size_t failures_tell(const struct hp_compare *compare, const struct hp_co
 	for (size_t i = 0; i < compare->row_count; i++)
 		count += hp_compare_fails(compare, &compare->rows[i], ask);
 	if (count)
-		fprintf(stderr, "hotpath compare: %zu figure%s grew by more than is allowed\n",
-			count, count == 1 ? "" : "s");
+		fprintf(stderr, "hotpath compare: %zu figure%s grew by more than allowed\n", count,
+			count == 1 ? "" : "s");
 	return count;
 }
 

@@ -55,8 +55,8 @@ static void lines_write(const char *title, const struct hp_compare_lines *lines,
 
 static void flame_write(const struct hp_flame *flame, FILE *out)
 {
-	fputs("<div id=\"flame\"><noscript>The flame graph is drawn by JavaScript, which is switched "
-	      "off here.</noscript></div>\n<script type=\"application/json\" id=\"flame-data\">",
+	fputs("<div id=\"flame\"><noscript>The flame graph needs JavaScript, which is switched "
+	      "off.</noscript></div>\n<script type=\"application/json\" id=\"flame-data\">",
 	      out);
 	hp_flame_titled_write(flame, "Call paths of both", out);
 	fprintf(out,
@@ -70,7 +70,8 @@ void hp_compare_html_write(const struct hp_compare_text *text, struct hp_compare
 			   FILE *out)
 {
 	fprintf(out,
-		"%s<title>hotpath compare</title>\n<style>\n%s%s</style>\n</head>\n<body>\n<main>\n<div class=\"said\">\n",
+		"%s<title>hotpath "
+		"compare</title>\n<style>\n%s%s</style>\n</head>\n<body>\n<main>\n<div class=\"said\">\n",
 		hp_html_head, hp_asset_flame_css, style);
 	fputs("<h1>hotpath compare</h1>\n<p>A: ", out);
 	hp_html_text_write(text->a, out);

@@ -88,7 +88,7 @@ bool hp_compare_fails(const struct hp_compare *compare, const struct hp_compare_
 
 static char *remark_of(const struct hp_compare *compare, const struct hp_compare_row *row)
 {
-	const char *fit = !isnan(row->unseen) ? "" : "; nothing would be seen";
+	const char *fit = !isnan(row->unseen) ? "" : "; no change could be detected";
 
 	switch (row->verdict) {
 	case HP_COMPARE_GONE:
@@ -185,7 +185,7 @@ static char *unseen_text(const struct hp_compare *compare)
 	if (!count)
 		return hp_xstrdup("");
 	if (blind == count)
-		return hp_xstrdup("No change of any size would be seen: make more runs.");
+		return hp_xstrdup("No change of any size could be detected: make more runs.");
 	if (blind)
 		return hp_xprintf(
 			"Of %zu figures none differs beyond chance; a change below %.0f%% would "

@@ -122,7 +122,7 @@ static const char *line_read(struct hp_policy *policy, char *line)
 	rule.function = words[1];
 	rule.metric = metric_of(words[2]);
 	if (!is_metric(rule.section, rule.metric))
-		return "that section has no such metric; hotpath compare --format=json lists them";
+		return "this section has no such metric; hotpath compare --format=json lists them";
 	if (!limit_read(&rule, words[3]))
 		return "the limit must be a percentage (5%), a number after a + (+64K), or off";
 	policy->rules = hp_xgrow(policy->rules, policy->count, &policy->room, sizeof(rule));

@@ -222,7 +222,7 @@ static size_t look_seccomp(struct hp_patient *patient, struct hp_finding *findin
 	finding->found = hp_xprintf("%s%s%s",
 				    mode == 0	? "no filter"
 				    : mode == 2 ? "a filter"
-						: "unknown whether there is a filter",
+						: "unknown if there is a filter",
 				    refused ? "; refused: " : "", refused ? refused : "");
 	if (!refused)
 		return mode == 0 ? SECCOMP_NONE : SECCOMP_LETS;
@@ -262,16 +262,16 @@ static size_t look_init(struct hp_patient *patient, struct hp_finding *finding)
 static const struct hp_check checks[] = {
 	{ "kernel",
 	  look_kernel,
-	  { [KERNEL_FINE] = { HP_LEVEL_OK, "how a program ended is known in every case", NULL,
+	  { [KERNEL_FINE] = { HP_LEVEL_OK, "the cause of a program's end is always known", NULL,
 			      NULL },
 	    [KERNEL_NO_STATUS] = { HP_LEVEL_OK,
-				   "how a program ended is known, if hotpath run started it",
-				   "exit status and signal, if it was started with LD_PRELOAD alone",
+				   "the cause of a program's end is known under hotpath run",
+				   "exit status and signal with LD_PRELOAD alone",
 				   "hotpath run; Linux 6.15 or later" },
 	    [KERNEL_NO_PIDFD] = { HP_LEVEL_LIMITED, "functions, call tree, threads",
-				  "the moment of a process's death: it is seen at the next look",
+				  "the exact time of a process's death: the next scan notices it",
 				  "Linux 5.3 or later, and a filter that lets pidfd_open through" },
-	    [KERNEL_OLD] = { HP_LEVEL_FAILED, NULL, "every profile: pages that fork wipes",
+	    [KERNEL_OLD] = { HP_LEVEL_FAILED, NULL, "every profile: needs MADV_WIPEONFORK",
 			     "Linux 4.14 or later" } } },
 	{ "proc",
 	  look_proc,
@@ -280,16 +280,15 @@ static const struct hp_check checks[] = {
 			    "mount -t proc proc /proc" } } },
 	{ "clock",
 	  look_clock,
-	  { [CLOCK_COUNTER] = { HP_LEVEL_OK, "times as good as the grain, at the least cost", NULL,
-				NULL },
+	  { [CLOCK_COUNTER] = { HP_LEVEL_OK, "times as exact as the grain, at the lowest cost",
+				NULL, NULL },
 	    [CLOCK_KERNEL] = { HP_LEVEL_LIMITED, "all times, at a higher cost for each timed call",
 			       "times of functions of less than some readings of the clock",
-			       "on a virtual machine: let its host pass the invariant counter on; "
-			       "else none" } } },
+			       "on a virtual machine: let the host expose the invariant counter; "
+			       "otherwise none" } } },
 	{ "rseq",
 	  look_rseq,
-	  { [RSEQ_FINE] = { HP_LEVEL_OK,
-			    "stalls in short functions are seen, though not every call is timed",
+	  { [RSEQ_FINE] = { HP_LEVEL_OK, "stalls in short functions, though not every call is timed",
 			    NULL, NULL },
 	    [RSEQ_NONE] = { HP_LEVEL_LIMITED, "counts and times",
 			    "stalls in calls of short functions that were only counted",
@@ -300,7 +299,7 @@ static const struct hp_check checks[] = {
 	  { [SECCOMP_NONE] = { HP_LEVEL_OK, "every system call that hotpath needs", NULL, NULL },
 	    [SECCOMP_LETS] = { HP_LEVEL_OK, "memfd_create, pidfd_open, socket: let through", NULL,
 			       NULL },
-	    [SECCOMP_REFUSES] = { HP_LEVEL_LIMITED, "what can do without them",
+	    [SECCOMP_REFUSES] = { HP_LEVEL_LIMITED, "everything that works without them",
 				  "see the checks run, preload and kernel",
 				  "a filter that lets them through: docker run --security-opt "
 				  "seccomp=unconfined" } } },
@@ -308,8 +307,7 @@ static const struct hp_check checks[] = {
 	  look_init,
 	  { [INIT_FINE] = { HP_LEVEL_OK, "the report after every end of a program", NULL, NULL },
 	    [INIT_NONE] = { HP_LEVEL_LIMITED, "the report of every program but process 1",
-			    "the report of process 1, when a signal ends it: the kernel ends all "
-			    "others with it",
+			    "the report of process 1, if a signal ends it, since the kernel ends all others with it",
 			    "docker run --init, or hotpath-run as the container's entry point" } } },
 };
 

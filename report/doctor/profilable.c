@@ -155,7 +155,7 @@ static size_t look_file(struct hp_patient *patient, struct hp_finding *finding)
 		return FILE_TEXT;
 	}
 	finding->found =
-		hp_xprintf("%s%s%s%s", program->path, is_script ? " is a script; checked is " : "",
+		hp_xprintf("%s%s%s%s", program->path, is_script ? " is a script; checking " : "",
 			   is_script ? program->checked : "",
 			   program->linker[0] ? ", dynamically linked" : "");
 	if (!patient->is_executable)
@@ -170,7 +170,7 @@ static size_t look_loading(struct hp_patient *patient, struct hp_finding *findin
 	const struct hp_program *program = &patient->program;
 
 	if (program->missing[0]) {
-		finding->found = hp_xprintf("%s is not there", program->missing);
+		finding->found = hp_xprintf("%s is missing", program->missing);
 		return LOADING_LOST;
 	}
 	if (!program->is_elf || !patient->is_executable)
@@ -299,7 +299,7 @@ static size_t look_allocator(struct hp_patient *patient, struct hp_finding *find
 		return MALLOC_OWN;
 	}
 	if (binary->allocator) {
-		finding->found = hp_xprintf("malloc is that of a library: %s", binary->allocator);
+		finding->found = hp_xprintf("malloc comes from a library: %s", binary->allocator);
 		return MALLOC_LIBRARY;
 	}
 	finding->found = hp_xstrdup("malloc is that of a library");
@@ -347,7 +347,7 @@ static const struct hp_check checks[] = {
 	    [LOADING_HINDERED] = { HP_LEVEL_FAILED, "hotpath run: threads, samples of the CPU",
 				   "calls of functions, call tree", NULL },
 	    [LOADING_LOST] = { HP_LEVEL_FAILED, NULL, "the program does not start",
-			       "LD_LIBRARY_PATH, or install what it needs" },
+			       "LD_LIBRARY_PATH, or install the missing libraries" },
 	    [LOADING_REFUSED] = { HP_LEVEL_FAILED, NULL, "calls of functions, call tree",
 				  "hotpath doctor, the check `library`" },
 	    [LOADING_UNASKED] = { HP_LEVEL_OK, "threads, samples of the CPU; functions as below",
@@ -358,11 +358,10 @@ static const struct hp_check checks[] = {
 	    [HOOKS_OF_LIBRARIES] = { HP_LEVEL_OK, "calls and times of those libraries' functions",
 				     "functions of the program itself",
 				     "compile it with $(hotpath flags cc)" },
-	    [HOOKS_BLOCKS] = { HP_LEVEL_LIMITED, "threads, samples of the CPU, its blocks",
-			       "calls of functions that are no blocks",
-			       "compile it with $(hotpath flags cc) too" },
+	    [HOOKS_BLOCKS] = { HP_LEVEL_LIMITED, "threads, CPU samples, marked blocks",
+			       "calls of functions", "compile it with $(hotpath flags cc) too" },
 	    [HOOKS_NONE] = { HP_LEVEL_LIMITED, "threads, samples of the CPU",
-			     "calls of functions, call tree; what it loads later may call hooks",
+			     "calls of functions, call tree; libraries loaded later may call hooks",
 			     "compile it with $(hotpath flags cc)" },
 	    [HOOKS_OWN] = { HP_LEVEL_LIMITED, "threads, samples of the CPU",
 			    "calls of functions, call tree: the program's own hooks are called",
@@ -392,7 +391,7 @@ static const struct hp_check checks[] = {
 	  { [SANITIZER_IN] = { HP_LEVEL_OK, "everything; times are those of a sanitized program",
 			       NULL, NULL },
 	    [SANITIZER_FIRST] = { HP_LEVEL_LIMITED,
-				  "hotpath run, which lets the sanitizer be second",
+				  "hotpath run, which sets verify_asan_link_order=0",
 				  "LD_PRELOAD alone: the sanitizer ends the program",
 				  "ASAN_OPTIONS=verify_asan_link_order=0" } } },
 	{ "language",

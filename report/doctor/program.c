@@ -43,12 +43,12 @@ static const struct hp_obstacle is_static = {
 };
 static const struct hp_obstacle gains_rights = {
 	"rights",
-	"runs with more rights than yours (setuid, setgid or capabilities)",
-	"run it as its owner, or run a copy: cp leaves these rights behind",
+	"runs with more privileges than yours (setuid, setgid or capabilities)",
+	"run it as its owner, or run a copy: cp drops these privileges",
 };
 static const struct hp_obstacle other_processor = {
 	"processor",
-	"is built for another kind of processor",
+	"is built for another architecture",
 	"build it for this one, or hotpath for that one",
 };
 static const struct hp_obstacle other_libc = {

@@ -110,7 +110,7 @@ static size_t look_overcommit(struct hp_patient *patient, struct hp_finding *fin
 	return is_strict ? OVERCOMMIT_STRICT : OVERCOMMIT_FREE;
 }
 
-#define FULL "new functions and paths, when that is full; a note says how often"
+#define FULL "new functions and paths once that is full; a note counts them"
 
 static const struct hp_check checks[] = {
 	{ "segment",
@@ -144,12 +144,12 @@ static const struct hp_check checks[] = {
 				  "MemoryMax=" } } },
 	{ "overcommit",
 	  look_overcommit,
-	  { [OVERCOMMIT_FREE] = { HP_LEVEL_OK, "memory is taken when it is written", NULL, NULL },
+	  { [OVERCOMMIT_FREE] = { HP_LEVEL_OK, "memory is allocated when written", NULL, NULL },
 	    [OVERCOMMIT_STRICT] = { HP_LEVEL_LIMITED, "each page is requested before it is written",
-				    "new functions, when the machine has no memory to give",
+				    "new functions, if the machine runs out of memory",
 				    "sysctl vm.overcommit_memory=0" },
-	    [OVERCOMMIT_UNKNOWN] = { HP_LEVEL_OK, "memory is taken when it is written", NULL,
+	    [OVERCOMMIT_UNKNOWN] = { HP_LEVEL_OK, "memory is allocated when written", NULL,
 				     NULL } } },
 };
 
-const struct hp_check_group hp_check_room = { "room for what is recorded", checks, COUNT(checks) };
+const struct hp_check_group hp_check_room = { "room for the record", checks, COUNT(checks) };

@@ -22,7 +22,7 @@ static size_t look_libc(struct hp_patient *patient, struct hp_finding *finding)
 
 	if (!hp_c_library_in(patient->root, path)) {
 		finding->found =
-			hp_xprintf("no libc.so.6 of glibc and this processor in %s", patient->root);
+			hp_xprintf("no glibc libc.so.6 for this processor in %s", patient->root);
 		return ROOT_NONE;
 	}
 	unsigned version = hp_c_library_version(path);

@@ -46,8 +46,8 @@ static size_t look_timers(struct hp_patient *patient, struct hp_finding *finding
 	(void)patient;
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	if (SIGRTMIN != SIGNAL_SETXID + 1) {
-		finding->found =
-			hp_xprintf("SIGRTMIN is %d: the C library keeps no signal 33", SIGRTMIN);
+		finding->found = hp_xprintf(
+			"SIGRTMIN is %d: the C library does not reserve signal 33", SIGRTMIN);
 		return TIMERS_NO_SIGNAL;
 	}
 	bool can = can_make_timer();
@@ -102,7 +102,7 @@ static size_t look_samply(struct hp_patient *patient, struct hp_finding *finding
 	finding->found = version ? hp_xprintf("%s%s%s", version,
 					      is_paranoid ? "; perf_event_paranoid = " : "",
 					      is_paranoid ? level : "")
-				 : hp_xstrdup("samply is neither in PATH nor in ~/.cargo/bin");
+				 : hp_xstrdup("samply is in neither PATH nor ~/.cargo/bin");
 	bool is_there = version != NULL;
 	free(version);
 	free(level);
@@ -119,12 +119,12 @@ static const struct hp_check checks[] = {
 	{ "timers",
 	  look_timers,
 	  { [TIMERS_FINE] = { HP_LEVEL_OK,
-			      "HOTPATH_CPU=timer: samples without any permission, one a tick", NULL,
-			      NULL },
+			      "HOTPATH_CPU=timer: samples without any permission, one per tick",
+			      NULL, NULL },
 	    [TIMERS_REFUSED] = { HP_LEVEL_OK, "samples by the kernel's counters",
 				 "HOTPATH_CPU=timer", "a filter that lets timer_create through" },
 	    [TIMERS_NO_SIGNAL] = { HP_LEVEL_OK, "samples by the kernel's counters",
-				   "HOTPATH_CPU=timer", "a program that is linked with glibc" } } },
+				   "HOTPATH_CPU=timer", "a program linked with glibc" } } },
 	{ "samply",
 	  look_samply,
 	  { [SAMPLY_FINE] = { HP_LEVEL_OK, "HOTPATH_CPU=samply", NULL, NULL },

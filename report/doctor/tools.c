@@ -373,8 +373,7 @@ static const struct hp_check checks[] = {
 	  { [COUNTERS_FINE] = { HP_LEVEL_OK, "bound: memory-bound, where functions wait for memory",
 				NULL, NULL },
 	    [COUNTERS_NONE] = { HP_LEVEL_OK, "bound, all other words", "memory-bound is never said",
-				"a machine, or a host, that lends its counters (PMU); Linux 6.12 or "
-				"later" } } },
+				"a machine, or a host, that exposes its counters (PMU); Linux 6.12 or later" } } },
 	{ "kptr",
 	  look_kptr,
 	  { [KALLSYMS_SEEN] = { HP_LEVEL_OK, "names of the kernel's functions in samples", NULL,
@@ -385,7 +384,7 @@ static const struct hp_check checks[] = {
 	  look_ptrace,
 	  { [PTRACE_FREE] = { HP_LEVEL_OK, "gdb -p and strace -p beside a profile", NULL, NULL },
 	    [PTRACE_CHILDREN] = { HP_LEVEL_OK, WITHOUT,
-				  "gdb -p and strace -p of what they did not start",
+				  "gdb -p and strace -p on processes other than their children",
 				  "sysctl kernel.yama.ptrace_scope=0" },
 	    [PTRACE_NONE] = { HP_LEVEL_OK, WITHOUT, "gdb -p and strace -p",
 			      "sysctl kernel.yama.ptrace_scope=0; 3 stays until the next boot" } } },

@@ -51,14 +51,14 @@ struct line {
 };
 
 struct text {
-	uint32_t offset; /* behind the file's texts */
+	uint32_t offset; /* after the file's texts */
 	char *text;
 };
 
-/* The numbers of lines and texts go on from the file's to the fresh ones. */
+/* The numbers of lines and texts continue from the file's to the fresh ones. */
 struct hp_answers {
 	char *path;
-	struct head head; /* of the file; its counts are 0 where there is none */
+	struct head head; /* of the file; its counts are 0 if it is missing */
 	void *file; /* mapped, NULL = none: a report reads few of its pages */
 	size_t file_size;
 	const struct range *old_ranges;

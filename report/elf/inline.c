@@ -41,7 +41,7 @@ struct spans {
 	size_t piece_room;
 };
 
-/* What lies inside a function is read when one of its addresses is requested. */
+/* A function's contents are read when one of its addresses is requested. */
 struct function {
 	Dwarf_Die die;
 	struct spans inner;
@@ -121,7 +121,7 @@ static void spans_add(const struct hp_dwarf *dw, struct spans *list, Dwarf_Die *
 	}
 }
 
-/* What lies inside a function. */
+/* A function's contents. */
 static void inner_walk(const struct hp_dwarf *dw, struct spans *list, Dwarf_Die *parent,
 		       uint32_t depth)
 {
@@ -301,7 +301,7 @@ static const struct span *function_at(struct unit *unit, uint64_t address)
 	return at == HP_NONE ? NULL : &unit->outer.spans[at];
 }
 
-/* What lies inside a function that was found. */
+/* The contents of a function that was found. */
 static const struct spans *inner_of(struct unit *unit, const struct span *span)
 {
 	struct function *function = &unit->functions[span->function];
@@ -349,7 +349,7 @@ static void own_place(const struct hp_dwarf *dw, struct unit *unit, uint64_t add
 	dw->dwarf_lineno(line, &innermost->line);
 }
 
-/* A function's next outer span at an address; NULL = there is none. */
+/* A function's next outer span at an address; NULL = none. */
 static const struct span *next_outer(const struct spans *inner, const struct span *span,
 				     const struct span *function)
 {

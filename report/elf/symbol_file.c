@@ -337,7 +337,7 @@ static int open_recorded(struct hp_symbol_file *file, const struct hp_model_obje
 	file->recorded = recorded;
 	file->created_unix_ns = created_unix_ns;
 	if (recorded->kind != HP_OBJECT_ELF || !recorded->path[0])
-		file->fault = "is no file";
+		file->fault = "is not a file";
 	else if (left_why)
 		file->fault = left_why;
 	else if ((fd = hp_elf_open(recorded->path)) < 0)

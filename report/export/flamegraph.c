@@ -20,8 +20,8 @@ static void page_write(const struct hp_flame *flame, const struct hp_report *rep
 	hp_html_text_write(report->caller, out);
 	fprintf(out, " - flame graph</title>\n<style>\n%s</style>\n</head>\n<body>\n",
 		hp_asset_flame_css);
-	fputs("<main id=\"flame\"><noscript>This page draws by JavaScript, which is switched off "
-	      "here.</noscript></main>\n<script type=\"application/json\" id=\"flame-data\">",
+	fputs("<main id=\"flame\"><noscript>This page needs JavaScript, which is switched "
+	      "off.</noscript></main>\n<script type=\"application/json\" id=\"flame-data\">",
 	      out);
 	hp_flame_write(flame, report, out);
 	fprintf(out,

@@ -173,7 +173,7 @@ static const char *map_fault(int fd, const struct hp_user *user)
 		       : errno == EACCES ? "belongs to another user"
 					 : "cannot be read";
 	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		return "is no file";
+		return "is not a file";
 	return status.st_uid == geteuid() || status.st_uid == 0 ||
 			       (user->is_other && status.st_uid == user->user)
 		       ? NULL

@@ -396,7 +396,7 @@ static bool has_ended(const struct hp_model *model, uint32_t pid)
 	return is_known;
 }
 
-/* The last look at a thread was before its process ended: it does not sleep any more. */
+/* The last scan of a thread was before its process ended: it does not sleep any more. */
 static void threads_end(struct hp_model *model)
 {
 	for (size_t i = 0; i < model->thread_count; i++)

@@ -264,7 +264,7 @@ double hp_sampling_burst_error(const struct hp_bursts *bursts, uint64_t blocked_
 
 #define COUNTED_MIN_NS 200e6
 
-/* Bursts slow the program down: what they saw of switches by what there was. */
+/* Bursts slow the program down: their switches relative to all. */
 static double switches_scale(const struct hp_bursts *bursts)
 {
 	double seen = (double)bursts->outs * (double)bursts->counted_ns;

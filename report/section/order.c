@@ -23,7 +23,7 @@ struct word {
 	char text[WORD_MAX];
 };
 
-/* What the user wrote or a JSON key, in the form of words. */
+/* The user's word or a JSON key, in the form of words. */
 static void word_make(const char *text, struct word *word)
 {
 	size_t length = 0;
@@ -168,7 +168,7 @@ void hp_section_fill(struct hp_report *report, const struct hp_section *section,
 		word_make(report->settings->sort, &wanted);
 		column = column_find(section, report->settings, &wanted, &percentile);
 	}
-	/* The table of functions by time has meanings of its own for its four words. */
+	/* The table of functions by time has its own meanings for its four words. */
 	if (!column || (section == &hp_functions_section && hp_functions_sorts_by(wanted.text))) {
 		section->fill(report, list);
 		return;
@@ -245,7 +245,7 @@ static void words_add(struct words *words, const struct hp_section *section,
 	}
 }
 
-/* Sections whose rows can be sorted, among those that are asked for. */
+/* Sections whose rows can be sorted, among the requested ones. */
 static bool is_candidate(const struct hp_section *section, const struct hp_settings *settings)
 {
 	return section->columns && section->json[0] && !section->is_deep &&

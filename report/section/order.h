@@ -2,8 +2,8 @@
 /*
  * order.h - the rows of a section in the order that HOTPATH_SORT requests.
  *
- * Any column of a table can be sorted by.  Its word is its title in lower case, with - for what is
- * no letter or digit ("Wait avg" is wait-avg); its keys in JSON are accepted, too.
+ * Any column of a table can be sorted by.  Its word is its title in lower case, with - for
+ * anything but letters and digits ("Wait avg" is wait-avg); its keys in JSON are accepted, too.
  */
 #ifndef HP_REPORT_SECTION_ORDER_H
 #define HP_REPORT_SECTION_ORDER_H

@@ -137,8 +137,8 @@ static void missing_add(cJSON *root, const struct hp_stacks *stacks)
 		json = thread_json(stacks, thread);
 		cJSON_AddStringToObject(json, "why",
 					thread->outcome == HP_STOP_BUSY
-						? "it sits in the kernel and cannot be stopped"
-						: "it may not be looked at");
+						? "it is in the kernel and cannot be stopped"
+						: "no permission to inspect it");
 		cJSON_AddItemToArray(array, json);
 	}
 }

@@ -238,7 +238,7 @@ static char *cpu_remark(const struct hp_answer *answer, const struct hp_answer_c
 /* Where many functions have a little each, a table of those few that have more is not all of it. */
 static char *cpu_about(const struct hp_answer *answer)
 {
-	static const char by[] = "by function of the program, with what it calls elsewhere";
+	static const char by[] = "by function of the program, with callees elsewhere";
 	uint64_t rest_ns = answer->cpu_ns;
 	struct hp_text_cell share;
 
@@ -285,7 +285,7 @@ static void timed_make(const struct hp_answer *answer, struct part *part)
 	}
 	part->title = "Time";
 	if (part->count)
-		part->about = hp_xstrdup("by function, without the functions that it calls");
+		part->about = hp_xstrdup("by function, without callees");
 }
 
 /* --- waits --- */

@@ -276,7 +276,7 @@ static void cpu_add(struct hp_flame *flame, struct hp_report *report)
 		  "CPU time, by samples of call stacks. 4 samples or fewer say little.", 0, 0, NULL,
 		  0 },
 		{ "offcpu", "Off-CPU", "ns",
-		  "Time in which threads waited, by call stack; the last box is what for.", 0, 1,
+		  "Time in which threads waited, by call stack; the last box is the cause.", 0, 1,
 		  NULL, 0 },
 	};
 	const struct hp_model_sampling *sampling = &report->model.sampling;
@@ -332,7 +332,7 @@ static void bytes_add(struct hp_flame *flame, struct hp_report *report)
 		{ "blocks", "Blocks", "count", "Blocks allocated, by call path.", 0, 1, NULL, 0 },
 		{ "peak", "Peak", "bytes", "Bytes held when the process held most.", 0, 2, NULL,
 		  0 },
-		{ "left", "Left", "bytes", "Bytes never given back.", 0, 3, NULL, 0 },
+		{ "left", "Left", "bytes", "Bytes never freed.", 0, 3, NULL, 0 },
 	};
 	const struct hp_alloc *alloc = hp_alloc_of(report);
 	struct hp_flame_tree *tree;

@@ -366,7 +366,7 @@ static void unwatched_write(struct hp_report *report, FILE *out)
 	count = sums.count - sums.watched - sums.unlisted;
 	if (sums.unlisted)
 		fprintf(out,
-			"note      %s of %s threads are in no list: a process has room for %s\n",
+			"note      %s of %s threads are not listed: a process has room for %s\n",
 			hp_format_count(&cells[0], sums.unlisted),
 			hp_format_count(&cells[1], sums.count),
 			hp_format_count(&cells[2], HP_THREADS_MAX));
@@ -403,8 +403,7 @@ static void unsampled_write(struct hp_report *report, FILE *out)
 	uint64_t missed_ns = hp_cpu_is_made(report) ? hp_cpu_missed_ns(report) : 0;
 
 	if (missed_ns && report->model.sampling.record.samples)
-		fprintf(out,
-			"note      %s of %s CPU time had no sample: shares of cpu are of the rest\n",
+		fprintf(out, "note      %s of %s CPU time had no sample: cpu shares exclude it\n",
 			hp_format_time(&missed, (double)missed_ns),
 			hp_format_time(&whole, (double)report->model.cpu_ns));
 }

@@ -749,7 +749,7 @@ static const char *const estimates[HP_ESTIMATES] = {
 		"~ estimated: hot, short functions: every call counted, durations sampled.\n"
 		"  \302\26195% is half of the total's 95 % interval. "
 		"HOTPATH_TIMING=exact times all;\n"
-		"  what the hooks cost is known to within some ns a call, then too.\n",
+		"  the hooks' cost is known to some ns per call, even then.\n",
 	[HP_ESTIMATE_HOLDS] =
 		"~ estimated: durations of short lock holds are sampled; HOTPATH_TIMING=exact times all.\n",
 	[HP_ESTIMATE_MESSAGES] =

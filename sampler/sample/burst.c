@@ -24,7 +24,7 @@ static struct hp_bursts *record_new(struct hp_samples *samples)
 	if (!record)
 		return NULL;
 	record->long_ns = (uint32_t)HP_BURST_LONG_NS;
-	/* Release: a reader who finds it finds what it holds. */
+	/* Release: a reader that finds it finds its contents. */
 	__atomic_store_n(&samples->tree.chunks[0]->bursts, offset, __ATOMIC_RELEASE);
 	return record;
 }
@@ -46,7 +46,7 @@ bool hp_burst_on(struct hp_samples *samples, uint64_t now_ns)
 	burst->on_ns = now_ns;
 	burst->from_ns = 0;
 	burst->wait_count = 0;
-	/* Who waits already is followed from here on. */
+	/* Threads that already wait are followed from here on. */
 	hp_burst_follow(samples, now_ns);
 	return true;
 }
@@ -259,7 +259,7 @@ bool hp_burst_end(struct hp_samples *samples)
 		struct hp_wait_thread *thread = &samples->waits.threads[i];
 		struct hp_burst_wait *wait;
 
-		/* What was followed from before goes on as it was. */
+		/* Waits followed from before continue. */
 		if (!thread->out_ns || thread->slices_ns)
 			continue;
 		if (thread->out_ns >= burst->from_ns && thread->out_ns < burst->take_ns &&
@@ -326,7 +326,7 @@ void hp_burst_note(struct hp_samples *samples, const struct hp_burst_note *note)
 {
 	struct hp_bursting *burst = &samples->burst;
 	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, note->tid);
-	/* Without a switch of its own it lost its CPU to others, or had it all the time. */
+	/* Without switching itself it lost its CPU to others, or had it all the time. */
 	bool is_long = note->took_ns >= HP_BURST_LONG_NS && note->switches;
 	uint64_t first_ns = waits_take(burst, note, is_long);
 	uint64_t ns = note->took_ns;
@@ -397,7 +397,7 @@ void hp_burst_settle(struct hp_samples *samples)
 
 	if (!burst->is_on)
 		return;
-	/* A burst that was cut short says nothing: the slot is as if it had none. */
+	/* A burst that was cut short counts for nothing. */
 	bool has_draws = burst->from_ns && !burst->is_running;
 	for (uint32_t i = 0; i < burst->wait_count; i++) {
 		const struct hp_burst_wait *wait = &burst->waits[i];

@@ -32,7 +32,7 @@
 
 struct hp_samples;
 
-/* A wait that began in a take, or that was followed from before; in_ns 0 = it goes on. */
+/* A wait that began in a take, or that was followed from before; in_ns 0 = ongoing. */
 struct hp_burst_wait {
 	uint64_t out_ns;
 	uint64_t in_ns;
@@ -41,7 +41,7 @@ struct hp_burst_wait {
 	uint32_t tid;
 	uint32_t pid;
 	uint32_t node;
-	bool is_once; /* it is no draw: its begin was recorded whatever the bursts are */
+	bool is_once; /* not sampled: its begin was recorded whatever the bursts are */
 };
 
 struct hp_burst_node {
@@ -82,7 +82,7 @@ void hp_burst_release(struct hp_bursting *burst);
  * one part in `parts` of a slot, and the burst stands for so many slots.
  */
 void hp_burst_begin(struct hp_samples *samples, uint64_t now_ns, uint32_t parts, uint32_t slots);
-/* They have ended, and were read.  False = some were lost, so the burst says nothing. */
+/* They have ended, and were read.  False = some were lost, so the burst is discarded. */
 bool hp_burst_end(struct hp_samples *samples);
 
 /* A thread's wait is over, or it goes into one: for hp_samples, with the records of switches. */
@@ -90,7 +90,7 @@ void hp_burst_switch(struct hp_bursting *burst, uint64_t now_ns);
 void hp_burst_out(struct hp_samples *samples, struct hp_wait_thread *thread);
 void hp_burst_in(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t now_ns);
 
-/* Threads whose wait goes on are asked whether it still does. */
+/* Checks threads with an ongoing wait. */
 void hp_burst_follow(struct hp_samples *samples, uint64_t now_ns);
 
 /* A call that a thread noted. */
@@ -107,7 +107,7 @@ struct hp_burst_note {
 
 void hp_burst_note(struct hp_samples *samples, const struct hp_burst_note *note);
 
-/* What the bursts so far say is added to the sums. */
+/* Adds the bursts so far to the sums. */
 void hp_burst_settle(struct hp_samples *samples);
 
 #endif

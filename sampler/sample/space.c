@@ -368,7 +368,7 @@ static int same_file(const struct hp_code *code, int fd)
 	return -1;
 }
 
-/* As the process sees its path, which may be a pipe by now: nobody waits for that. */
+/* As the process sees its path, which may be a pipe by now: do not block on it. */
 static int file_open_there(const struct hp_code *code, uint32_t pid, const struct hp_user *user)
 {
 	char path[64];
@@ -391,7 +391,7 @@ static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_m
 
 	if (fd >= 0)
 		return fd;
-	/* This is what it has mapped, so no rights are asked for. */
+	/* It has this file mapped, so no rights are checked. */
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 		 (unsigned long long)where->begin, (unsigned long long)where->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC);

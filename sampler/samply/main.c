@@ -77,7 +77,7 @@ static int finish(const char *folder, const char *at)
 		return fail("--finish: descriptor 3 is not a segment");
 	record = hp_segment_at(&segment, strtoull(at, NULL, 10), sizeof(*record));
 	if (!record)
-		return fail("--finish: no record there");
+		return fail("--finish: there is no record");
 	struct hp_ticking *ticking = (struct hp_ticking *)((char *)segment.header + HP_TICKING_AT);
 	ticking->profile =
 		hp_samply_path(path, folder, HP_SAMPLY_PROFILE) ? text_new(&segment, path) : 0;

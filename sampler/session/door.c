@@ -46,7 +46,7 @@ static const struct hp_segment *segment_of(const struct ucred *peer, struct hp_m
 	return hp_members_segment(members, &level);
 }
 
-/* A reader identifies itself by its own address: it gets a descriptor that it cannot write to. */
+/* A reader identifies itself by its address: it gets a descriptor that it cannot write to. */
 static bool is_reader(const struct sockaddr_un *address, socklen_t size)
 {
 	static const char name[] = HP_READER_NAME;

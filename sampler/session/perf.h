@@ -38,7 +38,7 @@ struct hp_perf_burst {
 	uint32_t calm_wanted;
 	uint64_t toggle_ns; /* that it took to turn the events on, or off */
 	uint64_t counted; /* switches, */
-	uint64_t counted_ns; /* when they were told last; 0 = not yet */
+	uint64_t counted_ns; /* when they were last notified; 0 = not yet */
 	uint64_t follow_ns; /* when waiting threads are looked at next */
 	uint64_t random; /* util/random.h */
 };
@@ -111,7 +111,7 @@ void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);
  */
 bool hp_perf_whole(struct hp_perf *perf);
 
-/* Opening events anew takes long then, and whoever begins or ends waits for it in the kernel. */
+/* Reopening events takes long then, and threads that begin or end wait for it in the kernel. */
 bool hp_perf_is_crowd(const struct hp_perf *perf);
 
 /* Reads what there is; samples of members that joined since are taken from now on. */

@@ -21,10 +21,9 @@
 #define PARTS_MAX 64u /* the shortest one, */
 #define PARTS_LOST 512u /* and where records of longer ones were lost */
 #define OUTS_WANTED 250 /* switches in a take */
-#define COST_RATIO \
-	50 /* what turning events on and off, or looks at threads, may take of all time */
+#define COST_RATIO 50	/* the share of time that switching events and scanning threads may take */
 #define NOTES_NS UINT64_C(4000000) /* a ring of notes holds some ms of a thread */
-#define LONG_NS UINT64_C(20000000) /* a wait whose place is worth a look from outside */
+#define LONG_NS UINT64_C(20000000) /* a wait whose place is worth a scan from outside */
 
 static bool is_asked(const struct hp_settings *settings)
 {
@@ -33,7 +32,7 @@ static bool is_asked(const struct hp_settings *settings)
 	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
 }
 
-/* Records of switches, two for each, on the CPU that has most of them; counted anew from here on. */
+/* Records of switches, two for each, on the CPU that has most of them; recounted from here on. */
 static uint64_t switches_most(struct hp_perf *perf)
 {
 	uint64_t most = 0;
@@ -190,7 +189,7 @@ static bool is_calm(struct hp_perf *perf, uint64_t span_ns)
 	return b->calm >= b->calm_wanted;
 }
 
-/* True if bursts are to go on. */
+/* True if bursts continue. */
 static bool end(struct hp_perf *perf)
 {
 	struct hp_perf_burst *b = &perf->burst;

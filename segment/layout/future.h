@@ -32,7 +32,7 @@ enum hp_future_kind {
 enum hp_future_state {
 	HP_FUTURE_NONE = 0, /* the flight is free */
 	HP_FUTURE_PENDING = 1, /* made, never polled */
-	HP_FUTURE_RUNNING = 2, /* a poll goes on */
+	HP_FUTURE_RUNNING = 2, /* a poll is running */
 	HP_FUTURE_SUSPENDED = 3, /* polled, and not ready */
 	HP_FUTURE_READY = 4, /* it ended; entries of the log only, as the next one */
 	HP_FUTURE_CANCELLED = 5,
@@ -66,8 +66,8 @@ struct hp_future {
 
 /*
  * One call at a time, and the sums of all that it had so far.  Whoever may poll the future now writes it: the
- * program sees to it that these are never two threads at once.  Sums only grow.  Of the present call they
- * are what they are less what they were when it began (`_before`).
+ * program sees to it that these are never two threads at once.  Sums only grow.  The present
+ * call's share is the difference to the values at its begin (`_before`).
  */
 struct hp_flight {
 	uint64_t next; /* set once: list of the hp_future */
@@ -75,13 +75,13 @@ struct hp_flight {
 	uint32_t next_free; /* offset / HP_LINE of the next free flight */
 	uint64_t number; /* of the call, from 1 */
 	uint64_t created; /* ticks; 0 = not read */
-	uint64_t begun; /* ticks when the present poll began; 0 = there is none, or not read */
+	uint64_t begun; /* ticks when the present poll began; 0 = none, or not read */
 	uint64_t begun_bytes; /* what its thread had allocated by then */
 	uint64_t begun_blocks;
 	uint64_t begun_thread; /* of no use to a reader */
 
 	uint64_t polls; /* sums, to `alloc_blocks` */
-	uint64_t timed; /* polls of which the duration is known */
+	uint64_t timed; /* polls with a known duration */
 	uint64_t poll_ticks;
 	uint64_t alloc_bytes; /* in polls that ended in the thread that began them */
 	uint64_t alloc_blocks;

@@ -266,7 +266,7 @@ enum hp_recorded_kind {
 struct hp_recorded {
 	_Atomic uint32_t kinds;	/* any process, by fetch_or: enum hp_recorded_kind */
 	uint32_t folding;	/* sampler: grows by 2 (seq.h) each time rows of hp_watch are folded */
-	_Atomic uint64_t helper_cpu_ns;	/* sampler: CPU time of its own, until the report began */
+	_Atomic uint64_t helper_cpu_ns;	/* sampler: its CPU time, until the report began */
 	uint32_t reserved[12];
 };
 

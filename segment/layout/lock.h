@@ -47,7 +47,7 @@ enum hp_lock_kind {
 };
 
 /*
- * A lock is identified by its own address where that lies in an object (a
+ * A lock is identified by its address where that lies in an object (a
  * static one), else by its label, else by its site, the place that made it or
  * used it first, and a number.
  */

@@ -60,8 +60,8 @@ enum hp_tick_word {
 
 /*
  * In hp_ticking.offcpu_least: only calls are noted that took HP_OFFCPU_LONG_RATIO times as long.  What
- * shorter ones did is counted (hp_offcpu_ring.since_switches), so that a long call that only lost its CPU
- * to others is told from one that waited.
+ * shorter ones did is counted (hp_offcpu_ring.since_switches), which distinguishes a long call
+ * that was only preempted from one that waited.
  */
 #define HP_OFFCPU_LONG 1u
 #define HP_OFFCPU_LONG_RATIO 256u
@@ -217,15 +217,15 @@ struct hp_stack_changes {
 struct hp_bursts {
 	uint64_t count; /* bursts so far */
 	uint64_t covered_ns; /* time that they stand for */
-	uint64_t taken_ns; /* of which waits were recorded */
+	uint64_t taken_ns; /* with recorded waits */
 	uint64_t waits; /* that were recorded and count for several */
-	uint64_t blocked_ns; /* what they add to hp_sampling.blocked_ns */
+	uint64_t blocked_ns; /* their part of hp_sampling.blocked_ns */
 	uint64_t squares; /* sum over all bursts: (what one burst added, us) squared */
 	uint64_t guesses; /* offset of the first hp_guess_chunk */
 	uint32_t is_whole; /* 1 = since then CPUs were sampled instead of threads */
 	uint32_t long_ns; /* longer waits were recorded at any time */
 	uint64_t outs; /* switches, whatever for, that bursts stand for; */
-	uint64_t switches; /* and what the kernel counted */
+	uint64_t switches; /* and the kernel's count */
 	uint64_t counted_ns; /* in so long */
 	uint64_t reserved[5];
 };
@@ -234,8 +234,8 @@ struct hp_bursts {
 struct hp_guess {
 	uint32_t node;
 	uint32_t reserved0;
-	uint64_t waits; /* what they add to hp_stack_node.waits */
-	uint64_t blocked_ns; /* what they add to hp_stack_node.blocked_ns */
+	uint64_t waits; /* their part of hp_stack_node.waits */
+	uint64_t blocked_ns; /* their part of hp_stack_node.blocked_ns */
 	uint64_t squares; /* as in hp_bursts */
 };
 

@@ -125,10 +125,10 @@ as_said()
 	as_said
 }
 
-@test "assertions: what is always true, and what nobody looks at" {
+@test "assertions: what is always true, and what nothing checks" {
 	bad 'this condition is' '[ 1=2 ]'
 	bad 'this condition is' $'x=\n[ -n $x ]'
-	bad 'nobody looks at' 'run false'
+	bad 'nothing checks' 'run false'
 	good $'x=\n[ -n "$x" ]'
 	good $'run false\n[ "$status" = 0 ]'
 	good $'run false\n[ "$output" = x ]'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # bursts.bats - a program that switches all the time: its short waits are recorded in bursts, with their
-# error, and its long ones as ever.
+# error, and its long ones as usual.
 
 load helper
 

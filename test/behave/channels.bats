@@ -41,7 +41,7 @@ told()
 	python3 "$ROOT/test/behave/channels.py" "$T/report" "$@"
 }
 
-# socket MODE [KEY...], queue ... - all of its own counts are reported exactly.
+# socket MODE [KEY...], queue ... - all of its counts are reported exactly.
 socket()
 {
 	same socket "$1"

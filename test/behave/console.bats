@@ -738,7 +738,7 @@ comes_back_as_it_was()
 		stays()
 		{
 			last=$(screen | grep '^sell')
-			# Long enough for the console to look again, and for an open call to go on.
+			# Long enough for the console to look again, and for an open call to continue.
 			for look in {1..20}; do "$HP_BUILD/hotpath" list >/dev/null; done
 			"$HP_BUILD/hotpath" report --session $other -r functions-timing &&
 				on_screen "pid $dead .*Ended" && [ "$(screen | grep '^sell')" = "$last" ]

@@ -381,7 +381,7 @@ levels_are_told()
 	printf 'echo\n' >"$T/text"
 	chmod 755 "$T/script" "$T/script.env" "$T/text"
 	doctor ok file "$HP" doctor --json "$T/script"
-	[ "$is_found" = "$T/script is a script; checked is /bin/sh, dynamically linked" ]
+	[ "$is_found" = "$T/script is a script; checking /bin/sh, dynamically linked" ]
 	PATH=$T:$PATH doctor ok functions "$HP" doctor --json "$T/script.env"
 	[ "$is_found" = "hooks are called by the program" ]
 	doctor limited file "$HP" doctor --json "$T/text"

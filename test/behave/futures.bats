@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # futures.bats - work that is started, polled and finished: counts and outcomes are those of the program, which
-# does what it does without the library.
+# behaves as without the library.
 
 load helper
 
@@ -137,7 +137,7 @@ coroutines()
 		# 10 that are drained by 1 + n resumes each, 5 that are left after two, one that was never resumed.
 		check("count_up", 16, 10, 6, 0, sum(range(2, 12)) + 10)
 		check("throws_at", 1, 0, 1, 0, 2)
-		# What is not suspended is one poll: outer waits for inner once.
+		# Without suspension there is one poll: outer waits for inner once.
 		check("outer", 1, 1, 0, 0, 2)
 		check("inner", 2, 2, 0, 0, 1 + 3 + 1)
 		check("migrates", 200, 200, 0, 0, 200 * 51)
@@ -188,7 +188,7 @@ coroutines()
 		               for r in rows if r["kind"] == "thread")
 		assert found == [(1, 0, 1, 0, 0), (200, 200, 0, 0, 200)], found
 	END
-	# A thread or a connection alone is no reason to show the table.
+	# A thread or a connection alone doesn't make the table appear.
 	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/tasks" >"$T/tasks.out" 2>"$T/tasks.txt"
 	run ! grep -q '^futures' "$T/tasks.txt"
 	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/python.json LD_PRELOAD=$HP_LIB \

@@ -344,7 +344,7 @@ calls_build()
 	done
 	HOTPATH_LOGS_LIMIT=0 watched "$T/calls-O2"
 	if grep '"result"' "$T/report"; then return 1; fi
-	# Of all threads the last, 1 or 39: who is the last one is the machine's matter.
+	# Of all threads the last, 1 or 39: which one is last depends on the machine.
 	HOTPATH_LOGS_LIMIT=1 watched "$T/calls-O2"
 	[[ $(results 'with_result(int)') =~ ^turn\ (1|39)$ ]]
 	# The outermost call ends last, when its text has made room for the nested ones'.

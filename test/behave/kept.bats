@@ -382,7 +382,7 @@ kept_spare()
 	gzip -dc "$(files)" >"$BATS_TEST_TMPDIR/unpacked"
 	again "$BATS_TEST_TMPDIR/unpacked" | cmp - "$BATS_TEST_TMPDIR/json"
 	again "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/plain"
-	# Nobody knows whose a pipe is: of the files that a segment names, root reads what everybody may.
+	# A pipe's owner is unknown: of the files that a segment names, root reads what everybody may.
 	chmod a+x "$BATS_RUN_TMPDIR"
 	cat "$BATS_TEST_TMPDIR/segment" | again - | cmp - "$BATS_TEST_TMPDIR/plain"
 	gzip -c "$BATS_TEST_TMPDIR/segment" | again - | cmp - "$BATS_TEST_TMPDIR/plain"

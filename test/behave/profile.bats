@@ -63,7 +63,7 @@ profile()
 	run "$HP_BUILD/hotpath" check "$PROFILE"
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[[ "$output" == *": whole: version 49, "* ]]
+	[[ "$output" == *": valid: version 49, "* ]]
 	[ "$(profile "r['functions_cpu']['profile_path']")" = "$PROFILE" ]
 }
 
@@ -141,13 +141,13 @@ damaged()
 @test "profile: check finds what viewers do not" {
 	needs_samples
 	damaged stack 't["samples"]["stack"][0] = 10**6'
-	[[ "$output" == *"samples.stack[0] is not one of "* ]]
+	[[ "$output" == *"samples.stack[0] is not below "* ]]
 	damaged prefix 't["stackTable"]["prefix"][1] = 1'
 	[[ "$output" == *"stackTable.prefix[1] is not before it"* ]]
 	damaged length 't["frameTable"]["line"].pop()'
 	[[ "$output" == *"frameTable.line has "*" entries, and the table "* ]]
 	damaged time 't["samples"]["time"].reverse()'
-	[[ "$output" == *"samples.time is not in the order of time"* ]]
+	[[ "$output" == *"samples.time is not in time order"* ]]
 	damaged schema 'p["meta"]["markerSchema"] = []'
 	[[ "$output" == *"which has no schema"* ]]
 	damaged version 'p["meta"]["preprocessedProfileVersion"] = 12'

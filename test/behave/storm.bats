@@ -158,7 +158,7 @@ run_storm()
 	used=$(od -An -t u8 -j 64 -N 8 segment)
 	echo "$few, then $used"
 	[ $((used - few)) -lt 200000 ]
-	# The kernel counts on from image to image, so one thread's CPU time is no longer than the run.
+	# The kernel counts on from image to image, so one thread's CPU time is at most the run's.
 	python3 -c '
 import json
 summary = json.load(open("report"))["summary"]

@@ -126,7 +126,7 @@ load helper
 	jq -e '.threads.unlisted_count + (.threads.raw | length) == 4501' "$T/json"
 	jq -e '.thread_states.raw | length >= 2048' "$T/json"
 	"$HP_BUILD/hotpath" report "$T/segment" >"$T/table"
-	grep -E '^note +[0-9,]+ of 4,501 threads are in no list: a process has room for 4,096$' "$T/table"
+	grep -E '^note +[0-9,]+ of 4,501 threads are not listed: a process has room for 4,096$' "$T/table"
 }
 
 @test "threads: a row's parts and what it mostly did have one base" {

@@ -428,7 +428,7 @@ all_views()
 	# shellcheck disable=SC2002
 	cat "$T/shown_to_root/out/run" | "$HP_BUILD/hotpath" report --all - >"$T/views" 2>&1
 	[ "$(grep -c SECRET "$T/views")" = 0 ]
-	# What the user can read is shown as before.
+	# Files that the user can read are shown as before.
 	chmod 644 "$T/shown_to_root/secret.txt" "$T/shown_to_root/app.debug"
 	all_views "$T/shown_to_root/out/run"
 	[ "$(grep -c SECRET_function "$T/views")" -gt 3 ]

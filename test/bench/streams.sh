@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # streams.sh - ns for one item of a stream of stdio: without us, with us, and with us where the section
-# is not asked for; and instructions of fgets by callgrind, where it is installed.
+# is not requested; and instructions of fgets by callgrind, where it is installed.
 # Budget: fgets of a file 1.06.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit

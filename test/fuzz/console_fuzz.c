@@ -4,7 +4,7 @@
  * presses any keys.  The whole of it but the terminal, the thread that asks and the
  * loop between them; those are played here.  A line of the input is one of
  *
- *   k KEYS      each character a key, from \x80 on those that are no characters
+ *   k KEYS      each character a key, from \x80 on those that aren't characters
  *   0 … 3 JSON  the answer to the first … of the paths that are wished for
  *   e JSON      the same to the first one, with status 404
  *   c JSON      several programs run: which one?

@@ -123,7 +123,7 @@ TEST(answer, another_debug_file_or_user_has_none)
 	end();
 }
 
-/* A long list: what was found first stays valid while more is added, and all of it is in the file. */
+/* A long list: the first result stays valid while more is added, and all of it is in the file. */
 TEST(answer, texts_stay_where_they_are)
 {
 	struct hp_inline first[HP_INLINES_MAX], list[HP_INLINES_MAX];

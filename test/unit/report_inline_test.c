@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_inline_test.c - functions and lines by address: hp_inlines_until says how far an answer
- * goes, and what was asked before changes no answer.
+ * goes, and earlier questions change no answer.
  */
 #include "test/test.h"
 
@@ -90,7 +90,7 @@ TEST(inline, an_answer_goes_as_far_as_it_says)
 	hp_symbol_file_release(&file);
 }
 
-/* A function is read when one of its addresses is asked for: in any order the answers are the same. */
+/* A function is read when one of its addresses is requested: in any order the answers are the same. */
 TEST(inline, order_does_not_matter)
 {
 	struct hp_inlines *up = hp_inlines_new(), *down = hp_inlines_new();

@@ -97,7 +97,7 @@ TEST(table, says_what_was_measured)
 		  "top       timing: fake+0x2000 ~32.0% self, wall\n"
 		  "note      /nowhere/fake cannot be read: names are missing\n"
 		  "\n"
-		  "findings - Patterns of waste, and what a fix would gain at most.\n"
+		  "findings - Patterns of waste, and the most that a fix can gain.\n"
 		  "There are too few CPU samples to judge.\n"
 		  "\n"
 		  "timing - Function execution time metrics.\n"
@@ -122,7 +122,7 @@ TEST(table, says_what_was_measured)
 		  "~ estimated: hot, short functions: every call counted, durations sampled.\n"
 		  "  \302\26195% is half of the total's 95 % interval. HOTPATH_TIMING=exact times "
 		  "all;\n"
-		  "  what the hooks cost is known to within some ns a call, then too.\n");
+		  "  the hooks' cost is known to some ns per call, even then.\n");
 	free(text);
 }
 

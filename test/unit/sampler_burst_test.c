@@ -169,7 +169,7 @@ TEST(burst, a_long_call_counts_once_whatever_bursts_saw_of_it)
 	CHECK_EQ(none()->waits, 2);
 	CHECK_EQ(none()->blocked_ns, 12 * MS + 2);
 	CHECK_EQ(samples.burst.record->waits, 0);
-	/* Nobody was there between bursts: the note alone tells. */
+	/* Nothing was recorded between bursts: only the note shows it. */
 	note(TID, START + 50 * MS, 5 * MS, 1);
 	CHECK_EQ(none()->waits, 3);
 	CHECK_EQ(none()->blocked_ns, 17 * MS + 2);

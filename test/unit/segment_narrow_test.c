@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_narrow_test.c - a process that gives back a part of its mapping never gets room there,
+ * segment_narrow_test.c - a process that unmaps a part of its mapping never gets room there,
  * nor does anybody else.
  */
 #include <errno.h>
@@ -63,7 +63,7 @@ TEST(narrow, what_is_not_used_is_unmapped_and_not_given_out)
 	CHECK_EQ(hp_segment_take(&segment, 2 << 20, HP_LINE), 0);
 	CHECK_EQ(atomic_load(&segment.header->refused), 1);
 	CHECK(hp_segment_take(&segment, 4096, HP_LINE) != 0);
-	/* Nothing is left to give back, and more can't be regained. */
+	/* Nothing is left to unmap, and no more can be regained. */
 	CHECK(!hp_segment_narrow(&segment, 2 << 20, HP_HOLDER_UNSEEN));
 	CHECK_EQ(segment.size, 1 << 20);
 	CHECK_EQ(hp_segment_take(&segment, 1 << 20, HP_LINE), 0);

@@ -27,7 +27,8 @@ static struct hp_area box_draw(int height, int width, const char *title)
 
 static void help_draw(struct hp_app *app)
 {
-	struct hp_area area = box_draw((int)hp_key_help_count + 2, 76, "Keys (any key goes back)");
+	struct hp_area area =
+		box_draw((int)hp_key_help_count + 2, 76, "Keys (press any key to return)");
 
 	if (app->popup_top + (size_t)area.height > hp_key_help_count)
 		app->popup_top = hp_key_help_count > (size_t)area.height
@@ -68,7 +69,7 @@ static void inspect_draw(struct hp_app *app)
 	size_t count;
 	char **lines = hp_inspect_lines(app, &count);
 
-	lines_draw(app, lines, count, "Inspect (Esc goes back)", "No row is selected.");
+	lines_draw(app, lines, count, "Inspect (Esc returns)", "No row is selected.");
 }
 
 static void stacks_draw(struct hp_app *app)
@@ -76,7 +77,7 @@ static void stacks_draw(struct hp_app *app)
 	size_t count;
 	char **lines = hp_stacks_lines(app, &count);
 
-	lines_draw(app, lines, count, "Stacks of all threads (Esc goes back, t takes them again)",
+	lines_draw(app, lines, count, "Stacks of all threads (Esc returns, t refreshes)",
 		   "No thread has a stack.");
 }
 

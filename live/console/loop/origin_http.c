@@ -77,7 +77,7 @@ static const char *connect_remedy(long error)
 	case ENFILE:
 		return "raise the limit of open files (ulimit -n)";
 	default:
-		return "is that the address of the machine that the program runs on?";
+		return "does the program run on that machine?";
 	}
 }
 
@@ -106,8 +106,7 @@ static void failure_tell(struct http *http, CURLcode code)
 			     "%s: unknown host", http->url);
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
-		hp_heard_say(heard, HP_PHASE_FAILS,
-			     "it is asked again; is another program behind this port?",
+		hp_heard_say(heard, HP_PHASE_FAILS, "retrying; does another program use this port?",
 			     "%s did not answer within %ld s", http->url, TIMEOUT_MS / 1000);
 		break;
 	default:
@@ -126,7 +125,7 @@ static void status_tell(struct http *http, const char *path)
 		hp_heard_say(
 			heard, HP_PHASE_FAILS,
 			http->has_token
-				? "the token is another one: --metrics-auth-token, "
+				? "the token is wrong: --metrics-auth-token, "
 				  "HOTPATH_METRICS_AUTH_TOKEN"
 				: "--metrics-auth-token T or HOTPATH_METRICS_AUTH_TOKEN=T sends one",
 			heard->status == 401 ? "%s wants a token (401)" : "%s refuses us (403)",
@@ -134,7 +133,7 @@ static void status_tell(struct http *http, const char *path)
 	else if (strcmp(path, "/profiler_status") == 0 && heard->status != 200)
 		hp_heard_say(heard, HP_PHASE_FAILS,
 			     "is this the port of a profiled program? hotpath list shows them",
-			     "%s answers %d to %s: no hotpath, or one before 0.10", http->url,
+			     "%s answers %d to %s: not hotpath, or older than 0.10", http->url,
 			     heard->status, path);
 }
 

@@ -58,7 +58,7 @@ void hp_app_save(struct hp_app *app, const struct hp_heard *heard)
 
 	if (heard->status != 200 || !heard->body) {
 		hp_app_say(app, "nothing was saved: %s",
-			   *heard->said ? heard->said : "the server does not tell it");
+			   *heard->said ? heard->said : "the server does not provide it");
 		return;
 	}
 	fd = file_make(name, sizeof(name), app->pid);

@@ -99,7 +99,7 @@ static const struct hp_field tree_fields[] = {
 
 static const struct hp_view calls = {
 	.name = "Calls",
-	.about = "Call tree: who calls whom, and what it takes.",
+	.about = "Call tree: who calls whom, and the time it takes.",
 	.route = "/calltree",
 	.form = HP_FORM_TREE,
 	.rows = { "tree" },
@@ -124,7 +124,7 @@ static const struct hp_view callers = {
 	.rows = { "tree" },
 	.raw = { "tree" },
 	FIELDS(caller_fields),
-	.empty = "u in Timing shows who calls the function that is chosen there",
+	.empty = "u in Timing shows the callers of the selected function",
 };
 
 /* --- 2 Data flow --- */
@@ -428,7 +428,7 @@ static const struct hp_view debug = {
 	.raw = { "raw" },
 	FIELDS(debug_fields),
 	LOGS("/debug/@entry_type/%/logs", value_logs, "logs"),
-	.empty = "the program tells no values",
+	.empty = "the program shows no values",
 };
 
 static const struct hp_field worker_fields[] = {

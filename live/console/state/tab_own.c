@@ -48,7 +48,7 @@ static const struct hp_field leak_fields[] = {
 static const struct hp_view leaks = {
 	.name = "Held now",
 	.brief = "Held",
-	.about = "Call paths of what is held now.",
+	.about = "Call paths of memory held now.",
 	.route = "/leaks",
 	.form = HP_FORM_FRAMES,
 	DATA,
@@ -76,7 +76,7 @@ static const struct hp_view waits = {
 	.form = HP_FORM_FRAMES,
 	DATA,
 	FIELDS(wait_fields),
-	.empty = "nobody waited for a lock",
+	.empty = "no thread waited for a lock",
 };
 
 static const struct hp_field waiting_fields[] = {
@@ -96,7 +96,7 @@ static const struct hp_view waiting = {
 	.form = HP_FORM_FRAMES,
 	DATA,
 	FIELDS(waiting_fields),
-	.empty = "nobody waits for a lock now",
+	.empty = "no thread waits for a lock now",
 };
 
 static const struct hp_field order_fields[] = {

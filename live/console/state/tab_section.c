@@ -99,7 +99,7 @@ static struct hp_view *view_new(const struct hp_section *section)
 	view->route = hp_xprintf("/%s", section->json);
 	if (raw_keys && strstr(raw_keys, "frames:"))
 		view->form = HP_FORM_FRAMES;
-	view->empty = section->none ? section->none : "there is none";
+	view->empty = section->none ? section->none : "there are none";
 	fields_make(view, section);
 	return view;
 }

@@ -567,7 +567,8 @@ static const struct hp_label_key labels[] = {
 	{ "type", "channel_type" }, { "payload", "type_name" }, { 0 },
 };
 
-#define NONE "nothing was sent by a pipe, a socket pair, a queue (connections are none)"
+#define NONE \
+	"nothing was sent through a pipe, socket pair or queue (network connections are not covered)"
 
 const struct hp_section hp_channels_section = {
 	.key = "channels",

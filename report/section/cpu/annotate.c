@@ -431,7 +431,7 @@ bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain 
 		own += line->self_ns;
 	}
 	b.annotation->note = hp_xprintf(
-		"%s of CPU, %s with what it calls%s%s%s", hp_format_time(&self, (double)f->self_ns),
+		"%s of CPU, %s with callees%s%s%s", hp_format_time(&self, (double)f->self_ns),
 		hp_format_time(&total, (double)f->total_ns), own < f->self_ns ? "; " : "",
 		own < f->self_ns ? hp_format_time(&rest, (double)(f->self_ns - own)) : "",
 		own < f->self_ns ? " of it at no line of this file" : "");

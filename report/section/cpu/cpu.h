@@ -89,7 +89,7 @@ const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *
 /* Made when it is requested first. */
 struct hp_cpu *hp_report_cpu(const struct hp_report *report);
 
-/* The function whose own time the samples of a stack are; HP_NONE = nobody's. */
+/* The function whose own time the samples of a stack are; HP_NONE = none. */
 uint32_t hp_cpu_owner(const struct hp_report *report, uint32_t stack);
 
 /* True if it was requested. */

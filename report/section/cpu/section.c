@@ -143,11 +143,12 @@ static char *none_text(const struct hp_report *report)
 
 	hp_format_time(&period, period_ns);
 	if (!missed_ns)
-		return hp_xprintf("no sample was taken: one comes for each %s of CPU time",
+		return hp_xprintf("no sample was taken: there is one per %s of CPU time",
 				  period.text);
-	return hp_xprintf("no sample was taken in %s of CPU time: one comes for each %s that a "
-			  "thread runs, and these end sooner or ran before samples were taken",
-			  hp_format_time(&missed, (double)missed_ns), period.text);
+	return hp_xprintf(
+		"no sample was taken in %s of CPU time: one comes for each %s that a thread "
+		"runs, and these ended sooner or ran before sampling began",
+		hp_format_time(&missed, (double)missed_ns), period.text);
 }
 
 static char *reason_text(const struct hp_report *report)
@@ -172,8 +173,9 @@ static char *reason_text(const struct hp_report *report)
 	case HP_SAMPLING_GONE:
 		return hp_xstrdup("the program had ended before it could be sampled");
 	case HP_SAMPLING_NO_TIMER:
-		return hp_xstrdup("HOTPATH_CPU=timer: no program that the library was loaded into "
-				  "made timers; hotpath doctor PROGRAM says why it was not");
+		return hp_xstrdup(
+			"HOTPATH_CPU=timer: no program with the library made timers; hotpath "
+			"doctor PROGRAM says why");
 	case HP_SAMPLING_SAMPLY_FAILED:
 		return hp_xprintf("HOTPATH_CPU=samply: %s",
 				  report->model.sampling.trouble ? report->model.sampling.trouble
@@ -475,15 +477,18 @@ const struct hp_section hp_cpu_section = {
 		   .middle = add_middle,
 		   .list_keys =
 			   "time_elapsed:s total_elapsed_ns:i total_samples:i attributed_samples:i caller_name:s "
-			   "source:s frequency_hz:i frequency_low_hz:i is_by_cpu:b frequency_first_hz:i has_kernel:b sample_count:i lost_count:i "
-			   "profiler_ns:i profiler_sample_count:i unsampled_ns:i complete_count:i folded_count:i profile_path:s" },
+			   "source:s frequency_hz:i frequency_low_hz:i is_by_cpu:b "
+			   "frequency_first_hz:i has_kernel:b sample_count:i lost_count:i "
+			   "profiler_ns:i profiler_sample_count:i unsampled_ns:i complete_count:i "
+			   "folded_count:i profile_path:s" },
 	.legend_write = legend_write,
 	.tool = { .help = "Samples of the CPU by function: `now` since the start, `report` of the last snapshot. "
-			  "Works without compiling anything anew.",
+			  "Works without recompiling.",
 		  .answer = "status:s! captured_at_ms:i capture_duration_ms:i error:s "
 			    "current_session_id:s current_session_path:s",
 		  .meaning =
-			  "Samples taken while a thread ran on a CPU. Shares are estimates: of n samples their "
-			  "error is about the square root of n. Functions need not be compiled anew.",
-		  .next = "hot_path or functions_timing for callers; offcpu if the program runs less than it lasts." },
+			  "Samples taken while a thread ran on a CPU. Shares are estimates: with n "
+			  "samples the error is about the square root of n. Functions need not be recompiled.",
+		  .next = "hot_path or functions_timing for callers; offcpu if the program runs less "
+			  "than it lasts." },
 };

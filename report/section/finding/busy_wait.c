@@ -64,7 +64,7 @@ static void find(struct hp_survey *survey)
 					     "something to do.",
 					     where);
 		finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in its own code; its name "
-					    "says that it waits",
+					    "suggests that it waits",
 					    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
 		/* Where a core is to spare, what spins takes no one's time. */
 		finding->gain_ns =
@@ -84,5 +84,5 @@ const struct hp_rule hp_rule_busy_wait = {
 	.pattern = "At least 10% of the CPU time is spent in a function's own code whose name has "
 		   "the word wait, spin, poll or busy.",
 	.wrong = "The name means something else.",
-	.verify = "Look at the code with hotpath report --annotate.",
+	.verify = "Read the code with hotpath report --annotate.",
 };

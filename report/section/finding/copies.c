@@ -29,5 +29,6 @@ const struct hp_rule hp_rule_copies = {
 		"At least 30% of the CPU time, and 40% of the function's, is spent in memcpy or memmove.",
 	.wrong = "The copy is the purpose of the function, and each byte is copied once.",
 	.verify =
-		"Look who calls it with hotpath report --callers; avoid the copy, and compare both with hotpath compare.",
+		"Find its callers with hotpath report --callers, avoid the copy, and compare both with "
+		"hotpath compare.",
 };

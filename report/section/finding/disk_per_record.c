@@ -60,9 +60,9 @@ static void find(struct hp_survey *survey)
 	where = hp_finding_where(finding);
 	finding->advice =
 		block->is_sync
-			? hp_xprintf("Ask the disk to keep many records at once: %s waits for it "
-				     "again and again.",
-				     where)
+			? hp_xprintf(
+				  "Write many records per fsync: %s waits for the disk again and again.",
+				  where)
 			: hp_xprintf("%s waits for the disk: read ahead, or read larger pieces.",
 				     where);
 	finding->facts =
@@ -87,9 +87,10 @@ const struct hp_rule hp_rule_disk_per_record = {
 	.key = "disk-per-record",
 	.find = find,
 	.over = over,
-	.pattern = "A function is blocked on the disk for at least 15% of the wall time; in fsync, "
-		   "fdatasync or their like at least 20 times.  The gain is the time that it was "
-		   "blocked, and with fsync its CPU time: another way to write does not call it.",
+	.pattern =
+		"A function is blocked on the disk for at least 15% of the wall time; in fsync, "
+		"fdatasync or their like at least 20 times.  The gain is the blocked time, and with "
+		"fsync its CPU time, since a different way of writing avoids the call.",
 	.wrong = "Each record must be on disk before the next one may be written; or the data "
 		 "were not in the cache, and are read once.",
 	.verify = "Write some records before each fsync (or one transaction for all of them), and "

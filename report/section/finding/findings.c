@@ -131,8 +131,9 @@ static char *few_text(const struct hp_survey *survey)
 		return hp_xstrdup("The run is too short to judge.");
 	if (!survey->threads->count || !survey->report->model.sampling.is_there)
 		return hp_xstrdup("There are too few CPU samples to judge.");
-	return hp_xstrdup("There are too few CPU samples to judge what it computes.  Of its waits, "
-			  "locks, memory and processes none is a known pattern of waste.");
+	return hp_xstrdup(
+		"There are too few CPU samples to judge its computing.  Its waits, locks, "
+		"memory and processes show no known pattern of waste.");
 }
 
 static void state_set(const struct hp_survey *survey, struct hp_findings *findings)

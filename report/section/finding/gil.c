@@ -41,7 +41,7 @@ static void find(struct hp_survey *survey)
 		return;
 	finding = hp_finding_add(survey, &hp_rule_gil, hp_xstrdup("_PyRuntime"));
 	finding->advice = hp_xstrdup("Python's threads wait for the interpreter's lock (GIL): use "
-				     "processes, or a library that gives it up while it computes.");
+				     "processes, or a library that releases it while it computes.");
 	finding->facts = hp_xprintf("%s waits, %s in all; %.2f of %.0f cores in use",
 				    hp_format_count(&count, waits), hp_format_time(&time, ns),
 				    survey->ran_ns / survey->wall_ns, survey->cores);
@@ -62,8 +62,7 @@ const struct hp_rule hp_rule_gil = {
 	.over = over,
 	.pattern = "Threads wait for a condition of _PyRuntime for more than 30% of the wall time, "
 		   "and no more than 1.2 cores are in use.",
-	.wrong =
-		"The work cannot be divided among processes, or they would exchange too much data.",
+	.wrong = "The work cannot be divided among processes, or would exchange too much data.",
 	.verify = "Use multiprocessing or ProcessPoolExecutor, and compare both with hotpath "
 		  "compare.",
 };

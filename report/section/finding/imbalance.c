@@ -65,10 +65,10 @@ static void team_add(struct hp_survey *survey, const struct team *team, double g
 	finding = hp_finding_add(survey, &hp_rule_imbalance,
 				 spot ? hp_answer_name(survey->report, spot->name)
 				      : hp_xstrdup("one function"));
-	finding->advice =
-		hp_xprintf("Spread the work evenly: of the %zu threads of %s one has much "
-			   "more to do than the others.",
-			   team->count, finding->subject);
+	finding->advice = hp_xprintf(
+		"Spread the work evenly: one of the %zu threads of %s has much more to do "
+		"than the others.",
+		team->count, finding->subject);
 	finding->facts = hp_xprintf("%s ran for %s, all of them for %s on average", thread,
 				    hp_format_time(&most, team->busiest->ran_ns),
 				    hp_format_time(&mean, team->ran_ns / (double)team->count));
@@ -121,7 +121,7 @@ const struct hp_rule hp_rule_imbalance = {
 		   "the cores.",
 	.wrong =
 		"The threads have different jobs; or they write to the same cache lines: then more "
-		"threads that run at once make each of them slower.",
+		"running threads slow each other down.",
 	.verify = "Hand out smaller pieces of work from one queue, and compare both with hotpath "
 		  "compare.",
 };

@@ -77,7 +77,7 @@ const struct hp_rule hp_rule_leak = {
 		"the heap's peak, live at the end, and at least 30% of its blocks were freed: "
 		"who allocates them means to free them.  Where blocks to which nothing points "
 		"were looked for, half of them are lost.",
-	.wrong = "It is a cache, or what lives is freed by the end of the process on purpose.",
+	.wrong = "It is a cache, or the blocks are left to the process's end on purpose.",
 	.verify = "Run it twice as long: a leak grows, a cache does not.  hotpath report --report "
 		  "leaks shows the paths.",
 };

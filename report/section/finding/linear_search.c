@@ -26,8 +26,9 @@ const struct hp_rule hp_rule_linear_search = {
 	.key = "linear-search",
 	.find = find,
 	.pattern =
-		"At least 10% of the CPU time is spent in std::find, std::find_if, std::count, lfind or their conditions, below one function.",
-	.wrong =
-		"The container is always short, so a hash map would be no faster; or the elements that are looked for are only known by a condition that no key can express.",
+		"At least 10% of the CPU time is spent in std::find, std::find_if, std::count, lfind "
+		"or their conditions, below one function.",
+	.wrong = "The container is always short, so a hash map would be no faster; or the search "
+		 "condition cannot be expressed by a key.",
 	.verify = "Replace the container by one with a key, and compare both with hotpath compare.",
 };

@@ -224,9 +224,9 @@ const struct hp_rule hp_rule_lock_across_io = {
 		"of the wall time, and the function that held it was blocked on a disk, a timer, "
 		"a socket, a pipe or a child for at least 30% of the time that it held the lock.  If it "
 		"was blocked in fsync, the gain is as with no fsync at all.",
-	.wrong = "The function waits before it takes the lock or after it has given it back: both "
-		 "are known by the function's name only.  Or the data have to be on disk before "
-		 "another thread may go on.",
+	.wrong =
+		"The function waits before it takes the lock or after it releases it: both are known "
+		"by the function's name only.  Or the data must be on disk before another thread may continue.",
 	.verify =
 		"Prepare the data under the lock and write them without it, and compare both with "
 		"hotpath compare.",

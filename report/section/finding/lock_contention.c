@@ -57,11 +57,12 @@ const struct hp_rule hp_rule_lock_contention = {
 	.pattern =
 		"Waits for a lock, or for all locks that one place makes, are at least 5% of the "
 		"threads' lives, at least 50 acquisitions had to wait (or some of 50, and the lock is "
-		"held for half of the wall time), and the gain is at least 10% of the wall time.   The gain is what the thread waited that waited most, and "
-		"no more than the wall time without what the busiest thread does itself, and "
-		"without the CPU time spread over all cores.",
-	.wrong = "The threads would compete for a core, a disk or another lock instead; or what is "
-		 "done under the lock cannot be done at the same time.",
+		"held for half of the wall time), and the gain is at least 10% of the wall time.   The "
+		"gain is the wait of the thread that waited longest, at most the wall time less the "
+		"busiest thread's own work, and less the CPU time spread over all cores.",
+	.wrong =
+		"The threads would compete for a core, a disk or another lock instead; or the work "
+		"under the lock cannot be done in parallel.",
 	.verify = "Do less under the lock, or use one lock for each part of the data, and compare "
 		  "both with hotpath compare; hotpath report --report mutexes,waits shows who held "
 		  "it.",

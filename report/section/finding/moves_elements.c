@@ -17,7 +17,8 @@ static void find(struct hp_survey *survey)
 		.is_function_wasted = false,
 		.confidence = HP_LIKELY,
 		.advice =
-			"moves the elements behind each one that it inserts or removes: use a deque or a list, or remove many at once.",
+			"moves all later elements for each insertion or removal: use a deque or a "
+			"list, or remove many at once.",
 		.what = "in insert and erase of a vector",
 	};
 
@@ -33,9 +34,10 @@ const struct hp_rule hp_rule_moves_elements = {
 	.find = find,
 	.over = over,
 	.pattern =
-		"At least 10% of the CPU time is spent in insert or erase of std::vector, std::deque or std::string, below one function.",
-	.wrong =
-		"The elements have to stay in this order in one piece of memory for another reason.",
+		"At least 10% of the CPU time is spent in insert or erase of std::vector, std::deque "
+		"or std::string, below one function.",
+	.wrong = "The elements must stay in order in contiguous memory for another reason.",
 	.verify =
-		"Take a std::deque for a queue, or std::remove_if and one erase, and compare both with hotpath compare.",
+		"Use a std::deque as a queue, or std::remove_if and one erase, and compare both with "
+		"hotpath compare.",
 };

@@ -23,7 +23,7 @@ static void find(struct hp_survey *survey)
 		return;
 	finding = hp_finding_add(survey, &hp_rule_oversubscribed, hp_xstrdup("all threads"));
 	finding->advice =
-		hp_xprintf("%zu threads share %.0f cores: more of them make it no faster.",
+		hp_xprintf("%zu threads share %.0f cores: more threads don't make it faster.",
 			   survey->busy, survey->cores);
 	finding->facts = hp_xprintf("they were ready without a core for %s in all",
 				    hp_format_time(&time, survey->ready_ns));

@@ -44,8 +44,7 @@ static void find(struct hp_survey *survey)
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_page_faults, most->function);
 	where = hp_finding_where(finding);
-	finding->advice =
-		hp_xprintf("%s touches new memory all the time: keep it and use it again.", where);
+	finding->advice = hp_xprintf("%s keeps touching new memory: keep it and reuse it.", where);
 	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in page faults",
 				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
 	finding->gain_ns = gain;
@@ -62,7 +61,7 @@ const struct hp_rule hp_rule_page_faults = {
 		"At least 20% of the CPU time is spent in page faults below one function, and all "
 		"faults together brought in at least 3 times the peak RSS.  If that is 60% of the "
 		"function, the gain is all of its CPU time.",
-	.wrong = "The memory is needed once, and its size is right.",
+	.wrong = "All of the memory is needed, once.",
 	.verify = "See minor_faults of the processes section.  Keep buffers instead of freeing "
 		  "and allocating large ones, or ask for huge pages (madvise), and compare both "
 		  "with hotpath compare.",

@@ -105,7 +105,8 @@ const struct hp_rule hp_rule_process_per_item = {
 		"A program runs at least 50 times, for less than 10 ms each on average.  The gain "
 		"is twice the lives of all programs that run so often: to start a process takes "
 		"about as long in its parent.",
-	.wrong = "Each run does its own real work, which another way of calling it would do too.",
-	.verify = "Hand all items to one run (xargs without -n, a loop inside of the program), or "
-		  "use what the shell can do itself, and compare both with hotpath compare.",
+	.wrong = "Each run does real work that is needed anyway.",
+	.verify =
+		"Hand all items to one run (xargs without -n, a loop inside of the program), or use "
+		"shell builtins, and compare both with hotpath compare.",
 };

@@ -39,7 +39,7 @@ static void find(struct hp_survey *survey)
 	queue = hp_queue_text(survey, place);
 	writer = hp_thread_text(busiest.first);
 	finding->advice = hp_xprintf("One thread cannot fill %s fast enough: write with more "
-				     "threads, or let readers do part of that work.",
+				     "threads, or let the readers do part of its work.",
 				     queue);
 	finding->facts = hp_xprintf("readers waited %s times, %s in all; %s was busy for %s",
 				    hp_format_count(&count, row->starved.count),

@@ -16,7 +16,7 @@
 #define SHARE_MIN 0.15 /* of the wall time */
 #define DEPTH_MIN 8
 
-/* What the samples say of it; NULL = nothing. */
+/* Its samples; NULL = none. */
 static const struct hp_cost *cost_of(const struct hp_survey *survey, uint32_t function)
 {
 	if (!survey->cost_count)
@@ -57,8 +57,7 @@ static void finding_add(struct hp_survey *survey, const struct hp_model_function
 	}
 	where = hp_finding_where(finding);
 	finding->advice = hp_xprintf(
-		"%s calls itself very often: if it is asked the same again, remember the answers.",
-		where);
+		"%s calls itself very often: if arguments repeat, cache the results.", where);
 	finding->facts = hp_xprintf("%s calls, %s in all", hp_format_count(&calls, f->calls),
 				    hp_format_time(&time, f->total_ns));
 	if (cost && hp_survey_has_samples(survey)) {
@@ -105,6 +104,6 @@ const struct hp_rule hp_rule_recursion = {
 		"the program is compiled for it), spends at least 15% of the wall time in its own "
 		"code, and is on the stack at least 8 times in half of its samples, if there are "
 		"50 or more.",
-	.wrong = "Each call has other arguments: a walk through a tree looks the same.",
+	.wrong = "Each call has different arguments: a tree walk has the same pattern.",
 	.verify = "Count how many different arguments there are.",
 };

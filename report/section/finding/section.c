@@ -80,12 +80,12 @@ const struct hp_section hp_findings_section = {
 	.key = "findings",
 	.json = "findings",
 	.name = "findings",
-	.help = "what to do: patterns of waste, and what they cost at most",
+	.help = "what to do: patterns of waste, and an upper bound of their cost",
 	.subject = HP_SUBJECT_MIXED,
 	.columns = columns,
 	.fill = fill,
 	.is_prose = true,
-	.about = "Patterns of waste, and what a fix would gain at most.",
+	.about = "Patterns of waste, and the most that a fix can gain.",
 	.empty = empty,
 	.array = hp_findings_json,
 	.extra = { .raw = raw_add, .raw_keys = HP_FINDING_KEYS },
@@ -93,8 +93,7 @@ const struct hp_section hp_findings_section = {
 			  "that a fix can gain.  Ask this first.",
 		  .meaning =
 			  "Each finding is a known pattern of waste.  Its gain is an upper bound "
-			  "of wall time (or memory), not a forecast.  No finding does not mean "
-			  "that nothing is wasted.",
+			  "of wall time (or memory), not a forecast.  Without a finding there may still be waste.",
 		  .next = "The sections that a finding's evidence names, then change the program and "
 			  "compare two runs." },
 };

@@ -85,7 +85,7 @@ const struct hp_rule hp_rule_sleeps = {
 	.find = find,
 	.pattern = "The first thread sleeps in one function at least 20 times, for at least 15% of "
 		   "the wall time, while no other thread computes for half of it.",
-	.wrong = "It was told to: to keep to a rate, or to spare a peer.",
+	.wrong = "It is intended, to limit a rate or to spare a peer.",
 	.verify = "Wait for the event by a condition, poll or inotify, and compare both with "
 		  "hotpath compare.",
 };

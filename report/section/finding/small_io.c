@@ -69,12 +69,12 @@ const struct hp_rule hp_rule_small_io = {
 	.find = find,
 	.pattern =
 		"At least 30% of a function's CPU time is spent below read, write, pread, pwrite "
-		"or lseek of files and pipes, less than 45% of that to copy data, and at least "
-		"20% for what each call takes however small it is; and hardly anybody waits for "
-		"the disk.  If that is 60% of the function, the gain is all of its CPU time.",
+		"or lseek of files and pipes, less than 45% of that to copy data, and at least 20% for "
+		"each call's fixed cost; and there are hardly any waits for the disk.  If that is 60% "
+		"of the function, the gain is all of its CPU time.",
 	.wrong =
-		"The other side has to get each piece at once; or the file does not support larger "
-		"pieces, as some devices do not.",
+		"The other side needs each piece at once; or the file does not support larger pieces, "
+		"like some devices.",
 	.verify = "Count the calls: strace -c -e read,write.  Then use stdio or a buffer of 64 KB, "
 		  "and compare both with hotpath compare.",
 };

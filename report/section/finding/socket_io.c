@@ -15,7 +15,7 @@
 #define BUSY_MIN 0.7 /* of the wall time, of all threads together; or ready for a processor */
 #define DATA_MAX 0.3 /* of the calls: data are copied */
 
-/* Of all functions: who asks and who answers may both be in this run. */
+/* Over all functions: client and server may both be in this run. */
 static double sockets_ns(const struct hp_survey *survey)
 {
 	double ns = 0;
@@ -75,7 +75,7 @@ const struct hp_rule hp_rule_socket_io = {
 	.find = find,
 	.pattern = "At least half of the CPU time is spent in calls on sockets, less than 30% of "
 		   "that to copy data. The function with most of it is named.",
-	.wrong = "The peer has to get each message at once, or sends them one by one.",
+	.wrong = "The peer needs each message at once, or sends them one by one.",
 	.verify = "Send several messages with one call (a buffer, writev, pipelining), and compare "
 		  "both with hotpath compare.",
 };

@@ -36,5 +36,5 @@ const struct hp_rule hp_rule_string_scan = {
 		"At least 10% of the CPU time, and half of the function's, is spent in strlen, strcat or their like.",
 	.wrong = "Each string must be read, and is read once.",
 	.verify =
-		"Keep the length beside the string, or the place where the next piece goes, and compare both with hotpath compare.",
+		"Keep the string's length, or its end for appending, and compare both with hotpath compare.",
 };

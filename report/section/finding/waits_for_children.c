@@ -79,7 +79,7 @@ static void find(struct hp_survey *survey)
 			  : hp_finding_add_function(survey, &hp_rule_waits_for_children,
 						    waits.function);
 	where = hp_finding_where(finding);
-	finding->advice = hp_xprintf("Run the child processes beside each other: %s waits for one "
+	finding->advice = hp_xprintf("Run the child processes in parallel: %s waits for one "
 				     "after the other.",
 				     where);
 	finding->facts =
@@ -102,7 +102,7 @@ const struct hp_rule hp_rule_waits_for_children = {
 		   "least 4 times, while at most 1.15 cores are in use and its children run one "
 		   "at a time and start none themselves.  The gain is that time on all cores "
 		   "instead of one.",
-	.wrong = "A child needs what the one before it wrote; or the children wait for one disk.",
+	.wrong = "A child needs the previous one's output; or the children wait for one disk.",
 	.verify = "Start two at a time (xargs -P2, make -j2), and compare both with hotpath "
 		  "compare.",
 };

@@ -45,9 +45,9 @@ const struct hp_rule hp_rule_yield_spin = {
 	.key = "yield-spin",
 	.find = find,
 	.pattern =
-		"At least 8% of the CPU time is spent below sched_yield.  A gain in wall time is "
-		"told only where all cores are in use; else it is a fact.",
-	.wrong = "The waits are shorter than it takes to sleep and to wake up.",
+		"At least 8% of the CPU time is spent below sched_yield.  A gain in wall time is given "
+		"only where all cores are in use; otherwise it is a fact.",
+	.wrong = "The waits are shorter than sleeping and waking up.",
 	.verify = "Use a condition variable, a semaphore or a futex, and compare the CPU time of "
 		  "both with hotpath compare.",
 };

@@ -32,7 +32,7 @@ struct hp_future_row {
 	char *label; /* NULL = none */
 	char *file; /* of a place in the source; NULL = unknown */
 	struct hp_lock_place site; /* of a place in the code */
-	char *name; /* what it is called */
+	char *name; /* its name */
 	char *source; /* where it begins */
 	uint64_t calls;
 	uint64_t ready;
@@ -65,7 +65,7 @@ struct hp_futures {
 /* All of the report; freed with it. */
 const struct hp_futures *hp_futures_of(const struct hp_report *report);
 
-/* coroutine, thread, ...: what it is. */
+/* coroutine, thread, ...: its kind. */
 const char *hp_future_kind_name(uint32_t kind);
 
 /* pending, running, suspended, ready, cancelled. */

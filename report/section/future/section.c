@@ -19,7 +19,7 @@
 
 /* --- lists --- */
 
-/* Labels first, then by what they are called, as clients of this shape expect it. */
+/* Labels first, then by name, as clients of this format expect. */
 static int compare_rows(const void *left, const void *right)
 {
 	const struct hp_future_row *a = *(const struct hp_future_row *const *)left;
@@ -102,7 +102,7 @@ static void cell_kind_other(const struct hp_cell *cell, struct hp_value *value)
 	value->is_unknown = row_at(cell)->kind == HP_FUTURE_CUSTOM;
 }
 
-/* Tables leave out what is 0 in all rows. */
+/* Tables omit columns that are 0 in all rows. */
 static void cell_some(const struct hp_cell *cell, struct hp_value *value)
 {
 	hp_cell_get_member(cell, value);
@@ -293,7 +293,7 @@ const struct hp_section hp_futures_section = {
 	.is_quiet = true,
 	.has_data = has_data,
 	.about = "Future poll and lifecycle statistics.",
-	.none = "the program has none that can be seen: HOTPATH_FUTURE of hotpath.h makes them visible",
+	.none = "no visible future: HOTPATH_FUTURE of hotpath.h makes them visible",
 	.note = note,
 	.extra = { .head = add_head,
 		   .data = add_identity,
@@ -303,7 +303,8 @@ const struct hp_section hp_futures_section = {
 	.has_own_ids = true,
 	.tool = { .help = "Futures: work that is started, polled and finished, with polls and outcomes.",
 		  .meaning =
-			  "A call begins at the place that the row names, is polled any number of times, and is ready "
+			  "A call begins at the place that the row names, is polled any number of "
+			  "times, and is ready "
 			  "or cancelled in the end; open_count are those that have not ended. total_queued_ns is the "
 			  "time from their start to the first poll.",
 		  .next = "future_logs with a row's id: its last calls." },

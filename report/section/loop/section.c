@@ -69,12 +69,11 @@ static const char *lag(struct hp_report *report)
 	if (!count)
 		return NULL;
 	free(report->text);
-	report->text =
-		hp_xprintf("%s busy span%s above %s, the longest %s: an event that came "
-			   "meanwhile waited for that (HOTPATH_LOOP_LAG_MS)",
-			   hp_format_count(&many, count), count == 1 ? "" : "s",
-			   hp_format_time(&limit, ns),
-			   hp_format_time(&most, (double)longest * report->model.ns_per_tick));
+	report->text = hp_xprintf(
+		"%s busy span%s above %s, the longest %s: events that arrived meanwhile had "
+		"to wait (HOTPATH_LOOP_LAG_MS)",
+		hp_format_count(&many, count), count == 1 ? "" : "s", hp_format_time(&limit, ns),
+		hp_format_time(&most, (double)longest * report->model.ns_per_tick));
 	return report->text;
 }
 
@@ -386,8 +385,8 @@ const struct hp_section hp_loops_section = {
 	.name_all = name_all,
 	.tool = { .help = "Event loops: waits, events, busy time, longest busy spans.",
 		  .meaning =
-			  "A loop waits for events (parks) and is busy between two waits. While it is busy "
-			  "nothing else that it serves goes on, so a long busy span delays all of it.",
+			  "A loop waits for events (parks) and is busy between two waits. A long busy "
+			  "span delays everything else that it serves.",
 		  .next = "functions_cpu for what runs in it; offcpu if it is busy without using "
 			  "the CPU." },
 	.metrics = metrics,
@@ -407,6 +406,6 @@ const struct hp_section hp_loop_spans_section = {
 	.with = &hp_loops_section,
 	.is_quiet = true,
 	.has_data = spans_have_data,
-	.about = "Longest times for which event loops served nothing else.",
+	.about = "Longest times in which event loops served nothing else.",
 	.none = "no event loop was busy",
 };

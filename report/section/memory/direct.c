@@ -261,7 +261,7 @@ const struct hp_section hp_direct_maps_section = {
 	.key = "direct-maps",
 	.json = "direct_maps",
 	.name = "direct-maps",
-	.help = "call paths by what they map themselves",
+	.help = "call paths by memory that they map themselves",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = columns,
 	.needs = HP_RECORDED_ALLOCATIONS,
@@ -280,7 +280,7 @@ const struct hp_section hp_direct_maps_section = {
 			   "mapped_bytes:i mapped_count:i unmapped_bytes:i live_bytes:i live_ranges:i "
 			   "peak_bytes_all:i lost_calls:i is_cut_short:b",
 		   .raw_keys = "frames:[@frame]" },
-	.tool = { .help = "Memory that the program maps itself, by call path: not of malloc.",
+	.tool = { .help = "Memory that the program maps itself, by call path, without malloc.",
 		  .meaning =
 			  "Memory that the program maps itself (mmap, brk), by call path; none of it is in leaks or "
 			  "top_allocation_sites.",

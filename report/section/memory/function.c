@@ -516,7 +516,7 @@ const struct hp_section hp_alloc_functions_section = {
 	.key = "functions-alloc",
 	.json = "functions_alloc",
 	.name = "alloc",
-	.help = "functions by what they allocate",
+	.help = "functions by allocation",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = columns,
 	.needs = HP_RECORDED_ALLOCATIONS,
@@ -537,9 +537,9 @@ const struct hp_section hp_alloc_functions_section = {
 		   " outside_bytes:i outside_count:i caller_name:s percentiles:[n]",
 		   .data_keys = "location:@location",
 		   .raw_keys = "last_calls:[@spent]" },
-	.tool = { .help = "Functions by what they allocate.",
+	.tool = { .help = "Functions by allocation.",
 		  .meaning = "What each function's calls allocated, freed or not.",
-		  .next = "top_allocation_sites for the lines; leaks for what is still held." },
+		  .next = "top_allocation_sites for the lines; leaks for memory still held." },
 	.metrics = metrics,
 	.labels = labels,
 };
@@ -558,13 +558,13 @@ const struct hp_section hp_alloc_callers_section = {
 	.usual = HP_FUNCTIONS_LIMIT,
 	.is_on_demand = true,
 	.is_quiet = true,
-	.about = "Functions that allocate, instrumented or not, as call paths tell them.",
+	.about = "Functions that allocate, instrumented or not, according to call paths.",
 	.empty = hp_alloc_empty,
 	.note = hp_alloc_note,
 	.extra = { .head = hp_alloc_add_totals, .list_keys = HP_ALLOC_KEYS },
-	.tool = { .help = "Functions that allocate, instrumented or not, as call paths tell them.",
+	.tool = { .help = "Functions that allocate, instrumented or not, according to call paths.",
 		  .meaning =
-			  "Functions by what they allocate themselves and with what they call, as call paths "
-			  "tell it: functions need not be compiled anew.",
+			  "Functions by their own allocations and those of their callees, according to "
+			  "call paths. Functions need not be recompiled.",
 		  .next = "top_allocation_sites for the paths; functions_alloc for figures of single calls." },
 };

@@ -100,7 +100,7 @@ struct walk {
 	struct hp_report *report;
 	uint32_t step; /* 0 = after the outermost one */
 	size_t frame; /* of its place */
-	bool has_lines; /* names are told with the lines of their calls, as shelve:60 */
+	bool has_lines; /* names include the lines of their calls, as shelve:60 */
 };
 
 static char *caller_name(const struct walk *walk, const struct hp_frame_line *frame)

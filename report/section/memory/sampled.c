@@ -102,10 +102,10 @@ static const char *after(struct hp_report *report)
 	if (!total(alloc->sampled.sizes, HP_SIZE_CLASSES))
 		return NULL;
 	free(report->text);
-	report->text =
-		hp_xprintf("~ from %s randomly sampled blocks, one in 256.%s",
-			   hp_format_count(&cell, total(alloc->sampled.sizes, HP_SIZE_CLASSES)),
-			   alloc->sampled_lost ? " For the age of some there was no room." : "");
+	report->text = hp_xprintf(
+		"~ from %s randomly sampled blocks, one in 256.%s",
+		hp_format_count(&cell, total(alloc->sampled.sizes, HP_SIZE_CLASSES)),
+		alloc->sampled_lost ? " The age of some is unknown for lack of room." : "");
 	return report->text;
 }
 
@@ -328,8 +328,8 @@ const struct hp_section hp_alloc_sizes_section = {
 	.extra = { .head = add_sampled, .list_keys = KEYS },
 	.tool = { .help = "How large blocks are, estimated from randomly sampled blocks.",
 		  .meaning =
-			  "How many blocks of which size, estimated from randomly sampled blocks: "
-			  "error_percent is half of a 95 % interval.",
+			  "Blocks by size, estimated from randomly sampled blocks: error_percent is "
+			  "half of a 95 % interval.",
 		  .next = "top_allocation_sites: its raw rows have drawn_sizes of each call path." },
 	.has_no_tab = true,
 };
@@ -351,8 +351,8 @@ const struct hp_section hp_alloc_lives_section = {
 	.extra = { .head = add_sampled, .list_keys = KEYS },
 	.tool = { .help = "How long blocks live until they are freed, estimated as alloc_sizes.",
 		  .meaning =
-			  "How long blocks lived that were freed, estimated as alloc_sizes. Many that live "
-			  "microseconds could be one that is kept.",
+			  "How long blocks lived that were freed, estimated as alloc_sizes. Many "
+			  "short-lived blocks could be one that is reused.",
 		  .next = "top_allocation_sites, for call paths whose blocks are temporary." },
 	.has_no_tab = true,
 };

@@ -73,7 +73,7 @@ static const char *sites_describe(const struct hp_report *report)
 
 static const char *leaks_describe(const struct hp_report *report)
 {
-	return report->record.is_live ? "Call paths of what is not freed yet."
+	return report->record.is_live ? "Call paths of blocks not freed yet."
 				      : "Call paths of what was not freed at the end.";
 }
 
@@ -82,11 +82,11 @@ static const char *reach_text(const struct hp_alloc *alloc)
 {
 	switch (alloc->leak_state) {
 	case HP_LEAKS_THREADS:
-		return "; what can be reached is not told: other threads were running at the end";
+		return "; reachability unknown: other threads were running at the end";
 	case HP_LEAKS_ALLOCATOR:
-		return "; what can be reached is told of glibc's malloc only";
+		return "; reachability is known for glibc's malloc only";
 	case HP_LEAKS_REFUSED:
-		return "; what can be reached is not told: memory could not be looked through";
+		return "; reachability unknown: memory could not be searched";
 	default:
 		return "";
 	}
@@ -124,7 +124,7 @@ static char *left_text(const struct hp_alloc *alloc)
 	if (!alloc->left)
 		return hp_xstrdup("");
 	return hp_xprintf(
-		"; not counted: %s in %s blocks, alive when their processes gave up rights",
+		"; not counted: %s in %s blocks, alive when their processes dropped privileges",
 		hp_format_bytes(&bytes, alloc->left_bytes), hp_format_count(&count, alloc->left));
 }
 
@@ -276,7 +276,7 @@ const struct hp_section hp_alloc_sites_section = {
 	.key = "alloc-sites",
 	.json = "alloc_sites",
 	.name = "alloc-sites",
-	.help = "call paths by what they allocate",
+	.help = "call paths by allocation",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = site_columns,
 	.needs = HP_RECORDED_ALLOCATIONS,
@@ -294,7 +294,7 @@ const struct hp_section hp_alloc_sites_section = {
 		   .raw_keys = "frames:[@frame] drawn_sizes:[[n]] drawn_lives_ns:[[n]]" },
 	.legend_write = hp_alloc_legend_write,
 	.tool = { .name = "top_allocation_sites",
-		  .help = "Call paths by what they allocate.",
+		  .help = "Call paths by allocation.",
 		  .meaning = "Call paths by bytes allocated since the start, freed or not.",
 		  .next = "leaks; functions_alloc." },
 	.usual_served = HP_PATHS_SERVED,
@@ -305,7 +305,7 @@ const struct hp_section hp_leaks_section = {
 	.key = "leaks",
 	.json = "leaks",
 	.name = "leaks",
-	.help = "call paths by what is left",
+	.help = "call paths by blocks not freed",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = leak_columns,
 	.needs = HP_RECORDED_ALLOCATIONS,
@@ -320,10 +320,10 @@ const struct hp_section hp_leaks_section = {
 		   .raw = hp_alloc_add_frames,
 		   .list_keys = HP_ALLOC_KEYS,
 		   .raw_keys = "frames:[@frame]" },
-	.tool = { .help = "Call paths by what they allocated and nobody has freed yet.",
+	.tool = { .help = "Call paths by allocated blocks that have not been freed yet.",
 		  .meaning =
-			  "Call paths by bytes that were allocated and not freed by now. While the program runs "
-			  "this is what it holds, which need not be lost.",
-		  .next = "Ask twice: what grows between the two is a suspect." },
+			  "Call paths by bytes allocated and not freed yet. While the program runs "
+			  "these are held, not necessarily lost.",
+		  .next = "Ask twice: a row that grows is a suspect." },
 	.usual_served = HP_PATHS_SERVED,
 };

@@ -311,6 +311,6 @@ const struct hp_section hp_bound_section = {
 			  "Each function's CPU time and waits side by side, and what bounds it: cpu, memory "
 			  "(the processor waits for it), allocation, waiting, mixed; unknown if there are too "
 			  "few samples.",
-		  .next = "functions_cpu for what computes; who_waits_for_whom or offcpu for what waits; "
-			  "top_allocation_sites for what allocates." },
+		  .next = "functions_cpu for computing; who_waits_for_whom or offcpu for waiting; "
+			  "top_allocation_sites for allocation." },
 };

@@ -54,7 +54,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	hp_section_cut(&hp_streams_section, report, list);
 }
 
-/* Every program reads a few small files: those are no reason to show a table unasked. */
+/* Every program reads a few small files: those don't make the table appear. */
 #define ITEMS_MIN 1000
 #define BYTES_MIN (UINT64_C(1) << 20)
 
@@ -361,7 +361,7 @@ const struct hp_section hp_streams_section = {
 	.usual = LIMIT,
 	.is_quiet = true,
 	.has_data = has_data,
-	.about = "Streams: what yields one item after the other, by the place that opened it.",
+	.about = "Streams: sources of items, by the place that opened them.",
 	.none = "the program read no FILE or directory, and marks none with HOTPATH_STREAM",
 	.note = note,
 	.extra = { .head = add_head,

@@ -109,7 +109,7 @@ static const char *note(struct hp_report *report)
 static const char *empty(struct hp_report *report)
 {
 	if (report->model.reader.header.sampler_area)
-		return "no thread lived long enough to be looked at";
+		return "no thread lived long enough to be scanned";
 	return "threads were not watched: the helper process did not come up before the end";
 }
 

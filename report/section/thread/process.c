@@ -307,7 +307,7 @@ const struct hp_section hp_processes_section = {
 	.extra = { .head = add_head,
 		   .list_keys = "run_count:i cpu_ns:i unrecorded_count:i missing_cpu_ns:i?" },
 	.tool = { .help = "Processes by program: runs, CPU time, memory, page faults, failures.",
-		  .meaning = "Each program with all its processes: how often it ran, for how long, "
-			     "what it took, and how it ended.",
-		  .next = "functions_cpu for what the programs compute; offcpu for what they wait for." },
+		  .meaning = "Each program with all its processes: number of runs, duration, "
+			     "resources, and how they ended.",
+		  .next = "functions_cpu for the programs' computing; offcpu for their waits." },
 };

@@ -318,15 +318,14 @@ const struct hp_section hp_thread_states_section = {
 	.is_quiet = true,
 	.has_data = has_data,
 	.about = "What threads did with their time.",
-	.none = "no thread was looked at: HOTPATH_REPORT asked for no threads when it ran, or it was "
-		"over too soon",
+	.none = "no thread was scanned: HOTPATH_REPORT did not request threads for the run, or it was too short",
 	.extra = { .head = hp_lock_add_head,
 		   .raw = add_frames,
 		   .list_keys = HP_LOCK_KEYS,
 		   .raw_keys = "frames:[@frame]" },
-	.tool = { .help = "What threads did with their time: ran, could have run, waited, and mostly for what.",
+	.tool = { .help = "What threads did with their time: running, ready, waiting, and mostly for what.",
 		  .meaning =
-			  "Each thread's life in parts: running, ready without a CPU, and waiting by what it "
-			  "waited for, with who made it.",
+			  "Each thread's life in parts: running, ready without a CPU, and waiting by "
+			  "cause, with its creator.",
 		  .next = "who_waits_for_whom for those that waited for locks; functions_cpu for those that ran." },
 };

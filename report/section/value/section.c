@@ -256,10 +256,10 @@ const struct hp_section hp_debug_section = {
 		   .list_keys = "current_elapsed_ns:i",
 		   .data_keys = "location:@location" },
 	.has_own_ids = true,
-	.tool = { .help = "What the program shows of its own: expressions, values, gauges.",
+	.tool = { .help = "Expressions, values and gauges that the program shows.",
 		  .meaning =
 			  "The last value of each expression (dbg), key (val) and gauge, how often it was set, "
-			  "and of gauges the least and the largest. Those with the source hotpath are there anyway.",
+			  "and of gauges the least and the largest. Those with the source hotpath always exist.",
 		  .next = "gauge_logs, dbg_logs or val_logs with a row's id." },
 	.metrics = metrics,
 	.labels = labels,

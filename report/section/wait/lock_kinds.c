@@ -523,7 +523,7 @@ const struct hp_section hp_rw_locks_section = {
 		   .data_keys =
 			   "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
 			   "write_wait_percentiles:o read_acquire_percentiles:o write_acquire_percentiles:o" },
-	.tool = { .help = "Reader-writer locks, the same.",
+	.tool = { .help = "Reader-writer locks: how often taken, how long waited for and held.",
 		  .meaning = "As mutexes, for reader-writer locks.",
 		  .next = "who_waits_for_whom." },
 };

@@ -120,9 +120,9 @@ const struct hp_section hp_lock_order_section = {
 	.is_quiet = true,
 	.has_data = has_data,
 	.about = "Locks that were taken in both orders, or in a circle: a deadlock that may come.",
-	.none = "each two were taken in one order only",
+	.none = "all pairs were taken in one order only",
 	.extra = { .head = hp_lock_add_head, .list_keys = HP_LOCK_KEYS },
-	.tool = { .help = "Locks taken while another one was held; both ways round is a deadlock to come.",
+	.tool = { .help = "Locks taken while another one was held; both orders are a potential deadlock.",
 		  .meaning =
 			  "Pairs of locks, the second taken while the first was held. A cycle may deadlock, even "
 			  "if it has not yet.",

@@ -295,7 +295,7 @@ const struct hp_section hp_mutexes_section = {
 	.name_all = hp_lock_view_name_all,
 	.tool = { .help = "Mutexes: how often taken, how long waited for and held.",
 		  .meaning =
-			  "Mutexes: how often each was taken, how long somebody had to wait for it, and how long it "
-			  "was held.",
+			  "Mutexes: how often each was taken, how long threads waited for it, and how "
+			  "long it was held.",
 		  .next = "who_waits_for_whom for the places; lock_order for deadlocks." },
 };

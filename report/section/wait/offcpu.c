@@ -317,8 +317,8 @@ const char *hp_offcpu_empty(struct hp_report *report)
 		return hp_cpu_empty(report);
 	if (report->model.sampling.record.source == HP_SAMPLING_TIMER ||
 	    report->model.sampling.record.source == HP_SAMPLING_SAMPLY)
-		return "not known: timers and samply see work only; HOTPATH_CPU=perf tells "
-		       "waits too, where the kernel permits it";
+		return "unknown: timers and samply only see work; HOTPATH_CPU=perf records waits, too, "
+		       "where the kernel permits it";
 	if (offcpu_of(report)->count)
 		return "nothing passes HOTPATH_FOCUS";
 	return "no thread waited";

@@ -179,5 +179,5 @@ const struct hp_section hp_waits_section = {
 		  .help = "Waits for locks: which place waited for which other place that held it.",
 		  .meaning =
 			  "Waits for locks: the place that waited, and the place that held the lock meanwhile.",
-		  .next = "Shorten what the holder does under the lock; mutexes for how long it is held." },
+		  .next = "Shorten the holder's work under the lock; mutexes for how long it is held." },
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// calltree.js - the call tree as a flame graph that goes on: flame.js draws it.
+// calltree.js - the call tree as a live flame graph, drawn by flame.js.
 "use strict";
 
 hotpath.views.push({
 	key: "calltree",
 	title: "Call tree",
-	every: 2,	// it may be large: each second time figures are asked for
+	every: 2,	// it may be large: fetched at every second refresh
 	open(element) {
 		const { make, say } = hotpath;
 		const card = make("section", element, { class: "card" });
@@ -20,7 +20,7 @@ hotpath.views.push({
 				const has = Boolean(data.graphs && data.graphs.length);
 				empty.hidden = has;
 				say(empty, has ? "" : data.message ||
-					"Nothing was recorded that could be drawn: no instrumented function, no sample, no allocation.");
+					"There is nothing to draw: no instrumented function, no sample, no allocation.");
 				if (has && flame)
 					flame.update(data);
 				else if (has)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // flame.js - draws flame graphs: hotpathFlame(element, data), with data as
-// report/view/flame.h has it.  Returns { update(data) }, for pages that go on.
+// report/view/flame.h has it.  Returns { update(data) }, for live pages.
 //
 // The whole is on top and callees below their callers, the heaviest on the left.
 // Only boxes that are wide enough to be seen are elements of the page, made anew
@@ -422,7 +422,7 @@ function hotpathFlame(root, data) {
 	root.classList.add("hpf");
 	const title = make("h1", root, {}, data.title);
 	const bar = make("div", root, { class: "hpf-bar" });
-	const choice = make("div", bar, { class: "hpf-group", role: "group", "aria-label": "What is shown" });
+	const choice = make("div", bar, { class: "hpf-group", role: "group", "aria-label": "Shown data" });
 	const label = make("label", bar, {}, "Search ");
 	const input = make("input", label, { type: "search", placeholder: "name or /regex/", spellcheck: "false" });
 	const clear = make("button", bar, { type: "button" }, "Clear");
@@ -435,9 +435,9 @@ function hotpathFlame(root, data) {
 	for (const [text, hue, saturation] of data.graphs.some((one) => one.other) ? CHANGES : KINDS)
 		paint(make("span", legend, {}, text), hue, saturation);
 	make("p", root, { class: "hpf-keys" }, "Click or Enter zooms in, Esc out, Backspace one level; " +
-		"arrows move; / searches, n and N go through what was found.");
-	make("h2", root, {}, "Functions by their own share");
-	const table = make("table", make("div", root, { class: "hpf-scroll" }), { "aria-label": "Functions by their own share" });
+		"arrows move; / searches, n and N go through the matches.");
+	make("h2", root, {}, "Functions by own share");
+	const table = make("table", make("div", root, { class: "hpf-scroll" }), { "aria-label": "Functions by own share" });
 	const headings = make("tr", make("thead", table));
 	for (const text of ["Self", "", "With callees", "", "Function"])
 		make(text ? "th" : "td", headings, text ? { scope: "col" } : {}, text);
@@ -485,7 +485,7 @@ function hotpathFlame(root, data) {
 		}
 	});
 	if (!data.graphs.length) {
-		about.textContent = "Nothing was recorded that could be drawn.";
+		about.textContent = "There is nothing to draw.";
 		return { update() {} };
 	}
 	choices();
@@ -495,7 +495,7 @@ function hotpathFlame(root, data) {
 			draw();
 	}).observe(root);
 	return {
-		// New figures: what is shown stays, as far as it is still there.
+		// New figures: the view stays, as far as it still exists.
 		update(fresh) {
 			const key = graph.key;
 			const keep = { zoom: pathOf(zoom).map(nameOf), active: pathOf(active).map(nameOf) };

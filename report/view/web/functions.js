@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// functions.js - functions by time, by what they allocate, by samples of the CPU.
+// functions.js - functions by time, allocations, CPU samples.
 "use strict";
 
 hotpath.functions = (() => {
 	const { make, say, time, bytes, count } = hotpath;
 	const about = (row) => (row.inclusive_high_ns > row.inclusive_low_ns ? "~" : "");
-	// Calls that go on have not told yet what they take; the whole is known of the program's own call.
+	// Running calls have no duration yet, except the program's own call.
 	let whole = "";
 	const atLeast = (row) => (row.running_calls && row.name !== whole ? "≥ " : "") + about(row);
 	const taken = (row) => (row.total_ns === null ? null : row.inclusive_ns);
@@ -27,7 +27,7 @@ hotpath.functions = (() => {
 				{ key: "avg_ns", title: "Avg", unit: "time", about: "one call, callees included", mark: about },
 				...percentiles(list, "time", "_ns"),
 				{ key: "self_ns", title: "Self", unit: "time", about: "without instrumented callees", mark: about },
-				{ key: "inclusive_ns", title: "Total", unit: "time", about: "while it was on the stack; ≥: calls go on", mark: atLeast,
+				{ key: "inclusive_ns", title: "Total", unit: "time", about: "while it was on the stack; ≥: calls are running", mark: atLeast,
 					value: taken },
 				{ key: "percent_total", title: "% Total", unit: "percent", isBar: true, mark: atLeast },
 			],
@@ -35,7 +35,7 @@ hotpath.functions = (() => {
 		},
 		{
 			key: "alloc", title: "Memory", path: "functions_alloc", sort: "total_bytes",
-			caption: "Functions by what they allocate",
+			caption: "Functions by allocation",
 			columns: () => [
 				{ key: "name", title: "Function", unit: "name" },
 				{ key: "calls", title: "Calls", unit: "count" },
@@ -80,7 +80,7 @@ hotpath.functions = (() => {
 		element.textContent = "";
 		const where = hotpath.place(row.location || log.location);
 		make("p", element, { class: "dim" }, [where, `${count(row.calls)} calls`,
-			row.running_calls ? `${count(row.running_calls)} of them go on` : "",
+			row.running_calls ? `${count(row.running_calls)} of them running` : "",
 			log.message || ""].filter(Boolean).join(" · "));
 		const columns = [["At", (c) => time(c.start_ns), true], ["Took", (c) => time(c.ns), true],
 			["Thread", (c) => String(c.tid)]];
@@ -157,7 +157,7 @@ hotpath.functions = (() => {
 			hotpath.refresh();
 		}
 
-		// A program without hooks has samples, or allocations: nobody wants to see that there is nothing.
+		// A program without hooks has samples or allocations: start with those instead of an empty table.
 		function isElsewhere(run) {
 			const has = (one) => run.sections.some((section) => section.key === one.path && section.has_data);
 			const other = isChosen || has(mode) ? null : MODES.find((one) => one.key !== mode.key && has(one));

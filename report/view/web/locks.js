@@ -18,7 +18,7 @@ hotpath.views.push({
 		const EDGES_MAX = 14, ROW = 34;
 
 		const now = hotpath.table(element, {
-			caption: "Who waits now", sort: "since_ns", empty: "Nobody waits.",
+			caption: "Present waits", sort: "since_ns", empty: "No thread waits.",
 			id: (row) => `${row.pid} ${row.tid}`,
 			columns: [
 				{ key: "thread", title: "Thread", unit: "name" },
@@ -63,7 +63,7 @@ hotpath.views.push({
 			],
 		});
 		const order = hotpath.table(element, {
-			caption: "Locks taken in both orders", sort: "first", empty: "None: no deadlock is to be expected from that.",
+			caption: "Locks taken in both orders", sort: "first", empty: "None, so no deadlock from lock order.",
 			id: (row) => `${row.first} ${row.second} ${row.at}`,
 			columns: [
 				{ key: "first", title: "Lock", unit: "name" },
@@ -165,7 +165,7 @@ hotpath.views.push({
 				const of = Object.fromEntries(LISTS.map((name, i) => [name, answers[i]]));
 				rows = of.waits.raw || [];
 				now.element.hidden = !run.is_running && !(of.waiting.raw || []).length;
-				now.update(of.waiting.raw, (of.waiting.raw || []).length ? "" : "Nobody waits for a lock.");
+				now.update(of.waiting.raw, (of.waiting.raw || []).length ? "" : "No thread waits for a lock.");
 				card.hidden = !rows.length;
 				say(about, ABOUT + (rows.length > EDGES_MAX ? ` The ${EDGES_MAX} longest of ${rows.length} are drawn.` : ""));
 				if (rows.length)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// memory.js - allocation sites: call paths by what they allocate, and what they hold over time.
+// memory.js - allocation sites: call paths by allocation, and their memory over time.
 "use strict";
 
 hotpath.views.push({
@@ -43,7 +43,7 @@ hotpath.views.push({
 			}
 		}
 
-		// Wilson's interval, 95 %: it is right for few draws, and for all or none of them, too.
+		// Wilson's interval, 95 %: valid for few samples, and for all or none of them, too.
 		function interval(part, all) {
 			const z = 1.96, base = 1 + z * z / all, middle = (part + z * z / (2 * all)) / base;
 			const half = z / base * Math.sqrt(part * (1 - part) / all + z * z / (4 * all * all));
@@ -132,18 +132,18 @@ hotpath.views.push({
 				const rows = list.raw || [];
 				remember(rows, run);
 				line.update(hotpath.sizes(list, threads, run), list.live_timeline ? "as seen by the helper, from the start" :
-					"what is held is not recorded");
+					"held memory is not recorded");
 				say(sums, list.allocated_bytes === undefined ? "" : [
 					`${bytes(list.allocated_bytes)} allocated in ${count(list.allocated_count)} blocks`,
 					`${bytes(list.live_bytes)} held in ${count(list.live_count)}`,
 					`at most ${bytes(list.peak_bytes)}`, `allocator ${list.allocator || "not known"}`].join(" · "));
 				sites.update(rows, list.message);
 				both.replaceChildren();
-				// What is freed again at once is counted, and in no class of lives.
+				// Temporary blocks are counted, and in no class of lives.
 				const drawn = (answer, key) => (answer.raw || []).filter((row) => row.samples && row[key] !== null)
 					.map((row) => [row[key], row.samples]);
 				spreads(both, { drawn_sizes: drawn(sizes, "up_to_bytes"), drawn_lives_ns: drawn(lives, "up_to_ns") });
-				say(none, !sizes.raw?.length ? sizes.message || "none was drawn yet" : lives.temporary_count ?
+				say(none, !sizes.raw?.length ? sizes.message || "none was sampled yet" : lives.temporary_count ?
 					`${count(lives.temporary_count)} of ${count(lives.freed_count)} were freed before their thread's next allocation.` : "");
 				maps.update(direct.raw || [], direct.message);
 			},

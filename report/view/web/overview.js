@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overview.js - the run as a whole: what it took, over time, and what was recorded of it.
+// overview.js - the run as a whole: its resources over time, and its sections.
 "use strict";
 
 (() => {
@@ -10,13 +10,13 @@
 		functions_timing: ["Functions by time", "functions"], calltree: ["Call tree", "calltree"],
 		functions_alloc: ["Functions by memory", "functions"], alloc_callers: ["Callers that allocate", "memory"],
 		alloc_sites: ["Allocation sites", "memory"], alloc_sizes: ["Sizes of blocks", "memory"],
-		alloc_lives: ["Lives of blocks", "memory"], direct_maps: ["Direct maps", "memory"], leaks: ["What is still held", "memory"],
+		alloc_lives: ["Lives of blocks", "memory"], direct_maps: ["Direct maps", "memory"], leaks: ["Blocks not freed", "memory"],
 		functions_cpu: ["Functions by CPU", "functions"], offcpu: ["Waits by function", "bound"],
 		bound: ["What functions spend time on", "bound"], channels: ["Channels", "channels"],
 		rw_locks: ["Reader-writer locks", "locks"], mutexes: ["Mutexes", "locks"],
 		conds: ["Condition variables", "locks"], sems: ["Semaphores", "locks"], barriers: ["Barriers", "locks"],
 		file_locks: ["Locks on files", "locks"], waits: ["Who waited for whom", "locks"],
-		lock_order: ["Order of locks", "locks"], waiting: ["Who waits now", "locks"],
+		lock_order: ["Order of locks", "locks"], waiting: ["Present waits", "locks"],
 		threads: ["Threads", "threads"], thread_states: ["What threads did", "threads"],
 	};
 	const LOSSES = {
@@ -89,7 +89,7 @@
 			series: [{ key: "live_bytes", title: "held" }, { key: "rss_bytes", title: "resident" }],
 		});
 		const box = make("section", element, { class: "card" });
-		make("h2", box, {}, "What was recorded");
+		make("h2", box, {}, "Recorded data");
 		const scroll = make("div", box, { class: "scroll" });
 		const body = make("tbody", make("table", scroll, { class: "sections" }));
 		make("caption", body.parentNode, { class: "unseen" }, "Sections, and why some are empty");

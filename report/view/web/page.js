@@ -3,7 +3,7 @@
 // page.js - the page as a whole: its views, and the figures that come each second.
 //
 // A view is { key, title, open(element) }; open returns { paths(), update(answers) }:
-// what it wants to be asked, and what to do with the answers, in that order.
+// its requests, and what to do with the answers, in that order.
 "use strict";
 
 (() => {
@@ -77,7 +77,7 @@
 			box = make("div", null, { id: "fault", class: "fault", role: "alert" });
 			main.before(box);
 		}
-		const last = answeredAt ? ` What is shown is of ${new Date(answeredAt).toLocaleTimeString()}.` : "";
+		const last = answeredAt ? ` Shown: the figures of ${new Date(answeredAt).toLocaleTimeString()}.` : "";
 		say(box, error.status ? `The server refuses: ${error.message}.${error.hint ? ` (${error.hint})` : ""}` :
 			`No answer: the program has ended, or its server cannot be reached; asking again.${last}`);
 	}
@@ -134,7 +134,7 @@
 	pause.addEventListener("click", () => {
 		isPaused = !isPaused;
 		pause.setAttribute("aria-pressed", String(isPaused));
-		say(pause, isPaused ? "Go on" : "Pause");
+		say(pause, isPaused ? "Continue" : "Pause");
 		if (isPaused) {
 			clearTimeout(timer);
 			showState(null);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // source.js - where figures come from: the server that sent the page, asked each
-// second while somebody looks, or the data inside of a saved page.
+// second while the page is visible, or the data inside of a saved page.
 //
 // Nothing is asked while the page is paused or not to be seen, so that the server
 // has nothing to do, either.
@@ -49,15 +49,15 @@ hotpath.source = (() => {
 		try {
 			body = await answer.json();
 		} catch {
-			throw new Refused(answer.status, "An answer that is no JSON");
+			throw new Refused(answer.status, "The answer is not JSON");
 		}
 		if (!answer.ok)
 			throw new Refused(answer.status, body.error || String(answer.status), body.hint);
 		return listOf(body);
 	}
 
-	// What is not there is an empty list which says why; other faults are faults.
-	// Where the overview says that there is nothing, nothing is asked for.
+	// A missing section is an empty list with a reason; other errors are errors.
+	// Sections that are empty in the overview are not requested.
 	async function list(path, run) {
 		const section = run && run.sections.find((one) => one.key === path);
 		if (section && !section.has_data)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// table.js - a table that goes on: sorted by any column, filtered, rows that open.
+// table.js - a live table: sorted by any column, filtered, rows that open.
 //
 //   hotpath.table(parent, {
 //     caption,                 what it is, for screen readers, too
@@ -215,7 +215,7 @@ hotpath.table = (parent, options) => {
 
 	return {
 		element: box,
-		// Fresh rows; `message` says why there are none, or something about them.
+		// Fresh rows; `message` is the reason for no rows, or a remark.
 		update(fresh, message) {
 			rows = fresh || [];
 			scroll.hidden = label.hidden = !rows.length;

@@ -2,7 +2,7 @@
 //
 // threads.js - threads: what each did when, what it costs, what it allocated.
 //
-// When is told by the kernel's records; where there are none, by what the server
+// Times come from the kernel's records; without them, from what the server
 // counted between two answers, since the page was opened.
 "use strict";
 
@@ -111,7 +111,7 @@ hotpath.views.push({
 					make("span", legend, { class: `part part-${key}` }, kernel ? title : POLLED[key] || title);
 				if (wanted.length)
 					make("span", legend, { class: "dim" }, kernel ?
-						"A wait lasts until the thread runs again. Blank: ready, a wait that goes on, or not known." :
+						"A wait lasts until the thread runs again. Blank: ready, an ongoing wait, or unknown." :
 						"Blank: not known.");
 			}
 		}
@@ -177,7 +177,7 @@ hotpath.views.push({
 				say(about, [lost && kernel.length ? lost + "." :
 					lost && list.length ? lost + ": this is what threads were counted to do between two answers." :
 						lost ? lost + ": what threads did of late is not known." : kernel.length ? "" : timeline.message || "",
-					timeline.total_count > kernel.length ? `${timeline.has_more ? "More than " : ""}${timeline.total_count - kernel.length} more threads are not drawn.` : "",
+					timeline.total_count > kernel.length ? `${timeline.has_more ? "More than " : ""}${timeline.total_count - kernel.length} more threads are not shown.` : "",
 				].filter(Boolean).join(" "));
 				about.hidden = !about.textContent;
 				table.update((threads.raw || []).map((row) => ({ ...of.get(`${row.pid} ${row.os_tid}`), ...row })), threads.message);

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	finish(&requests[0]);
 	/* Without aio_error: the result alone. */
 	done += aio_return(&requests[1]) > 0;
-	/* An empty pipe keeps the first read busy; the others wait behind it. */
+	/* An empty pipe keeps the first read busy; the others wait for it. */
 	if (pipe(fds))
 		return 1;
 	for (int i = 0; i < 10; i++) {

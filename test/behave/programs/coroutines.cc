@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * coroutines.cc - a generator, a task and awaiters of all kinds, as futures by include/hotpath_coroutine.h.  Prints
- * what they did, the same with the library, without it and without -DHOTPATH.
+ * their counts, the same with the library, without it and without -DHOTPATH.
  *
  *	coroutines		all of them
  *	coroutines bench N	ns per resume

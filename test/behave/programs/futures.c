@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * futures.c - futures by HOTPATH_FUTURE of include/hotpath.h.  Prints what they did: the same with the library and
+ * futures.c - futures by HOTPATH_FUTURE of include/hotpath.h.  Prints their counts: the same with the library and
  * without it.
  *
  *	futures few		some calls that stay in flight, results, a reused address

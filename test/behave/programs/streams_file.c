@@ -1,6 +1,6 @@
 /*
- * streams_file.c DIRECTORY - reads files by each function of stdio that is stood in for, and prints what
- * the report has to say of them: NAME ITEMS BYTES ENDED, sorted by the caller.
+ * streams_file.c DIRECTORY - reads files by each function of stdio that is stood in for, and prints
+ * the expected report: NAME ITEMS BYTES ENDED, sorted by the caller.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -221,7 +221,7 @@ static void by_stdin(void)
 	told("stdin", items, bytes, "left");
 }
 
-/* Each has a place of its own in the program: that is what tells one from another. */
+/* Each has its own place in the program, which distinguishes them. */
 #define MADE(name, lines, tail) fopen(made(name, lines, tail), "r"), name
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /*
- * streams_other.c DIRECTORY - directories, sockets that are accepted from, and descriptors of events; prints what the report has to
- * say of them: NAME ITEMS INSTANCES ENDED.
+ * streams_other.c DIRECTORY - directories, sockets that are accepted from, and descriptors of events; prints
+ * the expected report: NAME ITEMS INSTANCES ENDED.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -105,7 +105,7 @@ static int listens(void)
 	return fd;
 }
 
-/* Twice, with the same descriptor; with a call that finds nobody. */
+/* Twice, with the same descriptor; with a call that finds no client. */
 static void accepts(void)
 {
 	for (int round = 0; round < 2; round++) {

@@ -5,7 +5,7 @@
  *
  * ATTACK `everywhere`: it calls setuid(), and then writes all that it can.  Its parent continues
  * meanwhile, and says "parent N" at its end, N times that it called `parent_works`.  The others
- * make the system calls by their own instructions, which are invisible, and keep the segment.
+ * make the system calls directly, which are invisible, and keep the segment.
  *
  * Numbers are offsets of the format (segment/FORMAT.md), not names: who attacks has no headers of ours.
  */
@@ -39,7 +39,7 @@
 static char *segment;
 static size_t segment_size;
 
-/* By its own instructions: nothing is called that has a hook or a stand-in. */
+/* A direct system call: nothing is called that has a hook or a stand-in. */
 #define UNSEEN __attribute__((no_instrument_function)) static
 
 UNSEEN long by_instruction(long number, long a, long b, long c, long d)
