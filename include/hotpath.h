@@ -448,10 +448,10 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 /*
  * Coroutines of C++20: see hotpath_coroutine.h.
  *
- * HOTPATH_FUTURE(object, label) - starts a future: work that is begun, polled any number of times, and
- * ready or given up in the end.  `object` is any address that tells it from others meanwhile; `label`
- * is a string literal, "" shows file and line.  An earlier future of the same object that did
- * not end counts as cancelled.
+ * HOTPATH_FUTURE(object, label) - starts a future: work that is begun, polled any number of times,
+ * and ready or given up in the end.  `object` is any address that identifies it meanwhile; `label`
+ * is a string literal, "" shows file and line.  An earlier future of the same object that did not
+ * end counts as cancelled.
  *
  * HOTPATH_FUTURE_POLL(object) and HOTPATH_FUTURE_PENDING(object) - around a piece of its work after which it
  * is not ready.  Any thread may do the next piece; two at once may not.
@@ -561,7 +561,7 @@ static HOTPATH_INLINE_ void hotpath_show_(struct hotpath_value *place, int what,
 #define HOTPATH_WIDE_
 #endif
 
-/* What _Generic has no name for: pointers are class 5, complex numbers 9, bit-fields 1. */
+/* Types that _Generic has no name for: pointers are class 5, complex numbers 9, bit-fields 1. */
 #define HOTPATH_CLASS_(value) \
 	(__builtin_classify_type(value) == 1 ? HOTPATH_TYPE_INT : HOTPATH_CLASSES_(value))
 #define HOTPATH_CLASSES_(value) \
@@ -698,7 +698,7 @@ class guard
 
 namespace hotpath
 {
-/* What a value is to the library: see HOTPATH_TYPE_OTHER and its kin. */
+/* Kinds of values for the library: see HOTPATH_TYPE_OTHER and its kin. */
 template <class T, bool is_enum> struct class_of;
 template <class T> struct type_of : class_of<T, __is_enum(T)> {
 };

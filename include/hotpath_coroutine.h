@@ -72,7 +72,7 @@ class pause_
 		if (task_ != nullptr)
 			step(HOTPATH_STEP_CONTINUE);
 	}
-	/* It is suspended: perhaps it runs elsewhere by now, or is gone. */
+	/* It is suspended: perhaps it runs elsewhere by then, or is gone. */
 	HOTPATH_INLINE_ void keep() noexcept
 	{
 		task_ = nullptr;

@@ -3,7 +3,7 @@
  * main.c - hotpath-sampler: the process that is there when the target is not.
  *
  * Folder: sampler - the helper process of a session: waits for all that can
- *   happen, and has it done
+ *   happen, and has them done
  * May use: sampler/session segment
  *
  * Started by the first library of a session or by `hotpath run`, with the
@@ -17,10 +17,10 @@
  *                 waits on it and passes it on through an eventfd
  *   the report    `hotpath report` is done
  *   a ring        samples must be read
- *   a port        somebody wants to see live figures: their server is started
+ *   a port        a client wants live figures: their server is started
  *   the time      for the next scan of the threads, at most 4 times a second;
  *                 for the end of the program, if HOTPATH_SHUTDOWN_MS asks for it
- *   SIGTERM       somebody wants us to end: see sampler/session/term.h
+ *   SIGTERM       a request to end: see sampler/session/term.h
  *
  * Separate threads scan held locks (sampler/session/look.h), woken by a futex.
  *
@@ -306,7 +306,7 @@ static void report_is_done(struct sampler *sampler)
 	sampler->asked_ns = 0;
 }
 
-/* Somebody reads the report now, or may read the run later. */
+/* The report is read now, or may be read later. */
 static bool is_wanted(const struct hp_settings *settings)
 {
 	return settings->format != HP_FORMAT_NONE || settings->keep;
@@ -337,7 +337,7 @@ static bool has_others(const struct sampler *sampler)
 	return members->count > (hp_members_find(members, members->root_pid) ? 1 : 0);
 }
 
-/* What profiling cost beside the program: stored at each look, and before the report. */
+/* The cost of profiling beside the program: stored at each look, and before the report. */
 static void note_own_cpu(const struct sampler *sampler)
 {
 	struct hp_recorded *recorded = hp_segment_recorded_at(&sampler->segment);
@@ -571,7 +571,7 @@ static bool is_over(struct sampler *sampler)
 	return is_alone;
 }
 
-/* What might have woken us is asked, but for the ports: live figures end then. */
+/* All possible reasons for waking up are checked, except the ports: live figures end then. */
 static void handle_all(struct sampler *sampler)
 {
 	static const uint64_t all[] = { EVENT_SOCKET, EVENT_END_WORD };

@@ -23,7 +23,7 @@
 
 #define COUNT (uint64_t)(HP_PAGE - 1)	/* these bits of the word */
 
-/* The pid may belong to another process by now; all are in the sampler's PID namespace. */
+/* The pid may have been reused; all are in the sampler's PID namespace. */
 static bool is_free(uint32_t holder)
 {
 	int saved = errno;

@@ -46,7 +46,7 @@ static inline struct hp_begin hp_begin_of(const struct hp_header *header)
 struct hp_parts {
 	uint32_t count;
 	uint64_t begin[HP_LEVELS_MAX];	/* ascending; a copy of its header is there */
-	int fd[HP_LEVELS_MAX];	/* somebody else's; -1 = none */
+	int fd[HP_LEVELS_MAX];	/* another user's; -1 = none */
 };
 
 struct hp_segment {
@@ -116,7 +116,7 @@ uint64_t hp_segment_cgroup_limit(void);
  */
 int hp_segment_attach(struct hp_segment *segment, int fd);
 
-/* The owner of what a reader was given. */
+/* The owner of a reader's segment. */
 struct hp_user hp_segment_owner(int fd);
 
 /* Closes the descriptor, keeps the mapping. */
@@ -191,8 +191,8 @@ bool hp_segment_is_narrow(const struct hp_segment *segment);
 /*
  * For a forked child, before it reads any record: keeps others from allocating
  * beyond its mapping, as in hp_segment_narrow. It may be a vfork child, which
- * shares its parent's memory. False = somebody already allocated there, and the
- * child must not read.
+ * shares its parent's memory. False = another thread already allocated there,
+ * and the child must not read.
  */
 bool hp_segment_stay_narrow(const struct hp_segment *segment, uint32_t holder, uint32_t parent);
 

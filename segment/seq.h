@@ -41,7 +41,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define HP_SEQ_BUSY UINT64_MAX	/* the version of a place that somebody has claimed */
+#define HP_SEQ_BUSY UINT64_MAX	/* the version of a claimed place */
 #define HP_SEQ_TRIES 100	/* then a reader stops trying: the place is always being written */
 
 /* A word of a record of any type. */

@@ -286,7 +286,7 @@ static int open_proc(uint32_t sampler_pid)
 	hp_session_text(&text, number);
 	strcat(path, number + HP_TOKEN_SIZE + 1);
 	strcat(path, "/fd/3");
-	/* Another process may have that pid by now: never open its devices and pipes. */
+	/* That pid may have been reused: never open its devices and pipes. */
 	if (stat(path, &status) < 0)
 		return -errno;
 	if (!S_ISREG(status.st_mode))

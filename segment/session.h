@@ -124,7 +124,7 @@ int hp_session_look(const char *token);
 int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MAX]);
 
 enum hp_session_outcome {
-	HP_SESSION_REPORTED,	/* the report is printed, or somebody else waits for it */
+	HP_SESSION_REPORTED,	/* the report is printed, or another process waits for it */
 	HP_SESSION_FAILED,	/* the sampler said why */
 	HP_SESSION_SAMPLER_DEAD,	/* no report will be printed */
 	HP_SESSION_LATE,	/* timed out; it may still come */

@@ -145,10 +145,11 @@ struct hp_settings {
 };
 
 /*
- * What may set a variable, besides flags and the environment.  Every process of
- * a session can write its segment, even after dropping its privileges, and
- * anybody can write a kept file.  So settings read from there only affect how
- * something is recorded and shown. doc/internals/safety.md has the reasons.
+ * Allowed sources of a variable, besides flags and the environment.  Every
+ * process of a session can write its segment, even after dropping its
+ * privileges, and anybody can write a kept file.  So settings read from there
+ * only affect how something is recorded and shown. doc/internals/safety.md has
+ * the reasons.
  */
 enum hp_setting_trust {
 	HP_SETTING_OF_RECORD = 1,	/* HOTPATH_DEFAULTS, wherever its text is found */
@@ -197,8 +198,8 @@ enum hp_setting_origin hp_setting_origin(const struct hp_settings *settings,
 bool hp_setting_is_token(const char *text);
 
 /*
- * Why a variable of the Rust crate has no effect here, and what to use instead,
- * for one of its HOTPATH_* names that the table lacks; NULL = not one of them.
+ * Why a variable of the Rust crate has no effect here, and its replacement, for
+ * one of its HOTPATH_* names that the table lacks; NULL = not one of them.
  */
 const char *hp_setting_foreign(const char *name, size_t length);
 

@@ -13,7 +13,10 @@
 #define AT(field) offsetof(struct hp_settings, field)
 #define KIB UINT64_C(1024)
 
-/* What may set it: see setting.h and doc/internals/safety.md.  A new variable is USER until thought through. */
+/*
+ * Allowed sources: see setting.h and doc/internals/safety.md.  A new variable is USER
+ * until thought through.
+ */
 #define RECORD HP_SETTING_OF_RECORD
 #define START HP_SETTING_OF_START
 #define USER HP_SETTING_OF_USER

@@ -3,9 +3,9 @@
  * assert.h - claims about our own code. `make DEBUG=1` checks them; a release
  * build only compiles them.
  *
- * For what no input can cause: a record claimed twice, an index beyond its
- * table. Data from a file, a segment or the target is checked in every build
- * instead.
+ * For conditions that no input can violate: a record claimed twice, an index
+ * beyond its table. Data from a file, a segment or the target is checked in
+ * every build instead.
  */
 #ifndef HP_UTIL_ASSERT_H
 #define HP_UTIL_ASSERT_H

@@ -29,7 +29,7 @@
 
 #include "util/user.h"
 
-/* What a thread drops for a moment. */
+/* A thread's rights that are dropped for a moment. */
 struct hp_own_rights {
 	int group_count;
 	gid_t *groups;

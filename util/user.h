@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HP_USER_UNKNOWN 65534 /* reads what everybody may read */
+#define HP_USER_UNKNOWN 65534 /* reads world-readable files */
 
 /* All zero: ourselves. */
 struct hp_user {

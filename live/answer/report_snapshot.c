@@ -12,7 +12,7 @@
 #include "segment/defaults.h"
 #include "report/section/sections.h"
 
-/* Lists over HTTP are long: the client decides what to show. */
+/* Lists over HTTP are long: the client selects the rows to show. */
 static void limits_settle(struct hp_settings *settings)
 {
 	settings->limit = settings->entries_limit;

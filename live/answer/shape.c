@@ -33,7 +33,7 @@ static void drop(cJSON *object, const char *const *keys, size_t count)
 		cJSON_DeleteItemFromObjectCaseSensitive(object, keys[i]);
 }
 
-/* 0.18 has one row per created channel, and tells how it was wrapped. */
+/* 0.18 has one row per created channel, with its wrapper. */
 static void channel_fit(cJSON *entry)
 {
 	cJSON *average = cJSON_DetachItemFromObjectCaseSensitive(entry, "delay_avg");

@@ -3,7 +3,7 @@
  * stacks.c - see stacks.h.
  *
  * `hotpath stacks` takes them, in a separate process: it stops threads with ptrace, and the server
- * must neither be a tracer nor hold what that process needs for names.
+ * must neither be a tracer nor load data for names.
  */
 #include "live/answer/stacks.h"
 

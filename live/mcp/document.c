@@ -70,7 +70,7 @@ static cJSON *array_new(void)
 	return schema;
 }
 
-/* What a tool answers is what its route does, and whether it was cut. */
+/* A tool's answer is its route's, plus a flag for truncation. */
 static cJSON *answer_new(const struct hp_mcp_tool *tool)
 {
 	cJSON *schema = hp_mcp_output_schema(tool);

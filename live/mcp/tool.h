@@ -80,7 +80,7 @@ struct cJSON *hp_mcp_result(const struct hp_mcp_tool *tool,
 /* The result of a failed call, with its reason. */
 struct cJSON *hp_mcp_failure(const char *text);
 
-/* explain.c: explains a section and what to call next; NULL = all sections; 404 = unknown. */
+/* explain.c: explains a section and the next tools to call; NULL = all sections; 404 = unknown. */
 struct hp_answer *hp_mcp_explain(const char *topic);
 
 #endif

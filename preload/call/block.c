@@ -66,7 +66,7 @@ bool hp_block_is_nameless(uintptr_t key)
 	return key == (uintptr_t)&nameless;
 }
 
-/* --- what a descriptor says --- */
+/* --- contents of a descriptor --- */
 
 size_t hp_block_text(const char *text, size_t most)
 {

@@ -41,7 +41,7 @@ struct hp_label *hp_block_name(struct hotpath_block *name);
 /* Bytes of the longest start of `text`, at most `most`, that does not end inside a character. */
 size_t hp_block_text(const char *text, size_t most);
 
-/* Writes what HOTPATH_DEFAULTS says in the executable; "" = it has none. */
+/* Writes the executable's HOTPATH_DEFAULTS; "" = it has none. */
 void hp_block_defaults(char text[HP_DEFAULTS_MAX]);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calibrate.c - what our own hooks cost.
+ * calibrate.c - the cost of our own hooks.
  *
  * The real hooks run around functions of known work, on a thread state whose
  * block lies in private memory, so that nothing of it is seen in the segment.
@@ -171,7 +171,7 @@ static void round_counted(struct hp_local *me, struct kind *kind)
 	me->gap = me->countdown = 0;
 }
 
-/* What a pair costs beside one more entry is known from rounds that follow each other. */
+/* The cost of a pair relative to one more entry is known from successive rounds. */
 static void round_doubled(struct hp_local *me, const struct kind *kind)
 {
 	int64_t plain, counted, doubled;
@@ -202,7 +202,7 @@ static void round_sampled(struct hp_local *me, struct kind *kind)
 	me->gap = me->countdown = 0;
 }
 
-/* In turns, so that what disturbs the machine disturbs all of them. */
+/* In turns, so that a disturbance of the machine affects all of them. */
 static void measure_kinds(struct hp_local *me, struct kind *kinds, int count)
 {
 	for (int i = 0; i < count; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost.h - what a thread subtracts for our hooks.
+ * cost.h - the hook cost that a thread subtracts.
  */
 #ifndef HP_PRELOAD_CALL_COST_H
 #define HP_PRELOAD_CALL_COST_H

@@ -3,7 +3,7 @@
  * gap.h - calls that were not timed still took time.
  *
  * Between two readings of the clock a thread's elapsed time is known exactly, whatever it called.
- * What a gap took more than its calls usually take is its excess; a large one is an event.  Its
+ * A gap's time beyond the usual time of its calls is its excess; a large one is an event.  Its
  * time was spent in one of the functions that are sampled, by a call that was not, or in the code
  * that calls them.  Chance decides which one (report/read/gap.c): had it been in the function,
  * its call would have been timed with a known probability, and then it is seen as a slow call.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gate.c - the gate opens (local.h): what signal handlers called meanwhile is counted.
+ * gate.c - the gate opens (local.h): calls of signal handlers meanwhile are counted.
  */
 #include "preload/call/clock.h"
 #include "preload/call/local.h"

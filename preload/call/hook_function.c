@@ -7,12 +7,12 @@
  * random (segment/layout/call.h, struct hp_function).
  *
  * Virtual time.  Durations are taken on a clock that stands still while we
- * work: ticks minus what our hooks cost this thread so far (hp_local.overhead).
- * So the cost of a million instrumented callees is subtracted from their
- * callers, at every level, by one addition a call.
+ * work: ticks minus this thread's hook cost so far (hp_local.overhead). So the
+ * cost of a million instrumented callees is subtracted from their callers, at
+ * every level, by one addition a call.
  *
  * Own time without clocks.  A call that is only counted charges its caller the
- * running mean of its function's own time, plus what its callees took.
+ * running mean of its function's own time, plus its callees' time.
  *
  * The exit hook is not called with the stack pointer of the entry (alloca; a tail
  * call to the hook), but almost always at the same distance: hp_gist.exit_delta.
@@ -50,7 +50,7 @@
  * without a store to an address that waits for the clock: later loads would
  * wait to see whether it is theirs, and so the next reading of the clock
  * (measured: 8 ns).  So the histogram's counter is kept for the next call, and
- * what a thread counted is there but for its last call.
+ * a thread's counts are complete except for its last call.
  */
 static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_frame *f)
 {
@@ -384,7 +384,7 @@ static __attribute__((noinline)) struct hp_row *dummy_nested(struct hp_dummy *du
 	return row;
 }
 
-/* What enter_usual does for a counted call, without an effect. */
+/* The work of enter_usual for a counted call, without an effect. */
 static void enter_dummy(struct hp_local *me, struct hp_frame *f, uintptr_t fn, uintptr_t cfa)
 {
 	uintptr_t above = f[-1].row;

@@ -139,7 +139,7 @@ static inline void long_add(const struct hp_local *me, struct hp_function *funct
 	function->long_calls++;
 }
 
-/* Of the first gap nothing is known but what its function's timed calls took; rather too long. */
+/* Of the first gap nothing is known but its function's timed calls; rather too long. */
 static void pace_guess(struct hp_local *me, int64_t mean)
 {
 	if (me->pace)
@@ -167,7 +167,7 @@ static void pace_begin(struct hp_local *me, uint64_t each)
  * "Short" is its own time: time in callees is known from them.  The less timing
  * weighs against the function, the more calls are timed first.  A recursive
  * function keeps its outermost calls timed if they take long, so that its total
- * stays measured: `recursive` holds what applies to the nested ones.
+ * stays measured: `recursive` has the part of nested ones.
  */
 static HP_COLD void policy_look(struct hp_local *me, struct hp_function *function,
 				struct hp_gist *gist)
@@ -244,10 +244,10 @@ static inline void median_follow(uint64_t *median, uint64_t value)
 }
 
 /*
- * What a counted call with the code around it takes, as a rule: this much of the time since the
- * last clock reading is neither loss (switch_note) nor event (gap.h).  Medians, since a tenth of
- * the gaps may be events.  Looked at when a sampled call ends; at its start a division would be
- * part of its time.
+ * The usual time of a counted call with the code around it: this much of the time since the last
+ * clock reading is neither loss (switch_note) nor event (gap.h).  Medians, since a tenth of the
+ * gaps may be events.  Looked at when a sampled call ends; at its start a division would be part
+ * of its time.
  */
 static inline void pace_follow(struct hp_local *me)
 {

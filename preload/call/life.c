@@ -200,7 +200,7 @@ void hp_local_close(struct hp_local *me)
 	hp_record_give(&kind, me->block, me);
 }
 
-/* --- what happens to the process --- */
+/* --- events of the process --- */
 
 /*
  * Destructors of other keys may run instrumented code, so ours asks to be

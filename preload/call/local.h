@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * local.h - what a thread keeps for itself, and its states.
+ * local.h - a thread's own state.
  *
  * `hp_local` is the only thread-local variable of the library: 8 bytes of
  * initial-exec TLS that point to a struct hp_local.  Until a thread has its
@@ -17,7 +17,7 @@
  * leaves `top`, `stack` and `limit` as it found them, unless it never returns.
  *
  * Folder: preload/call - calls of instrumented functions and blocks: the hooks, shadow stacks,
- *   the tree of calls, durations, and what our own work costs.
+ *   the tree of calls, durations, and the cost of our own work.
  * May use: preload/thread preload/guest segment segment/layout util include
  */
 #ifndef HP_PRELOAD_CALL_LOCAL_H
@@ -63,7 +63,7 @@ struct hp_pending {
 #define HP_PENDING 32
 #define HP_PACE_FIRST 12	/* gaps from which the first pace is taken */
 
-/* What an entry's second work is done on, see marginal.h. */
+/* The dummy for an entry's second work, see marginal.h. */
 struct hp_dummy {
 	struct hp_frame frame;
 	struct hp_frame *top;
@@ -75,7 +75,7 @@ struct hp_dummy {
 };
 
 struct hp_local {
-	/* What a counted call touches. */
+	/* The data of a counted call. */
 	struct hp_frame *top;	/* the next call's frame */
 	uintptr_t low;	/* of the current stack */
 	struct hp_row **rows;	/* by (address of the parent row, function address); see row.h */
@@ -87,7 +87,7 @@ struct hp_local {
 	uint32_t state;	/* enum hp_thread_state */
 	uint32_t slow_clock;	/* the clock is not the TSC */
 
-	uint64_t overhead;	/* what our hooks cost so far, fine ticks, but for the present gap */
+	uint64_t overhead;	/* hook cost so far, fine ticks, without the present gap */
 	uint64_t cost_counted;	/* fine ticks */
 	uint64_t cost_timed;	/* fine ticks */
 	uint64_t inside_timed;	/* ticks that the hooks add to an empty call */
@@ -110,7 +110,7 @@ struct hp_local {
 	uint64_t watch_overhead;	/* and `overhead` */
 	uint64_t seen_ticks[2];	/* of gaps watched so far: whose entries worked once, and twice */
 	uint64_t seen_calls[2];
-	uint64_t more_here;	/* what one more entry cost in these, fine ticks */
+	uint64_t more_here;	/* cost of one more entry in these, fine ticks */
 	uint32_t watched;	/* the present gap: 0 = not, 1 = it is, 2 = its entries work twice */
 	uint64_t pace;	/* usual time of a counted call including its surroundings, fine ticks */
 	uint64_t pace_far;	/* usual distance of a gap from that, ticks */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * logged.h - what a thread keeps of its last calls, and others read meanwhile: each
- * place is written over when its ring has gone round (segment/seq.h).  Readers are in
+ * logged.h - a thread's last calls, which others read meanwhile: each place is
+ * written over when its ring has gone round (segment/seq.h).  Readers are in
  * report/read/logged.h.
  */
 #ifndef HP_PRELOAD_CALL_LOGGED_H

@@ -14,7 +14,7 @@
 #define HP_RATIOS 64	/* the middle one of the first so many counts */
 
 /* Of this process; 0 = not known.  Threads may read them at any time. */
-static _Atomic int64_t cost_per_more;	/* fine: 1024 = a pair costs what one more entry does */
+static _Atomic int64_t cost_per_more;	/* fine: 1024 = a pair costs as much as one more entry */
 static _Atomic int64_t more_around_nothing;	/* fine ticks */
 
 /* The first so many values, in order. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marginal.h - what our hooks cost in the code that is running.
+ * marginal.h - the cost of our hooks in the running code.
  *
- * The calibration (calibrate.h) knows what a counted call costs around code of
+ * The calibration (calibrate.h) knows the cost of a counted call around code of
  * known kinds.  Its cost in the program differs: the processor hides hooks in
  * code that stalls, and a program of tiny functions has nothing to hide them
  * in, but has caches and predictors to share.
@@ -10,10 +10,10 @@
  * So it is tried out.  Of the gaps between two sampled calls (hook_function.c,
  * gap_next) some are watched, and in half of these the entry hook does its work
  * twice, the second time on a dummy.  The difference in time per call, over
- * many gaps, is what one more piece of such work costs here.  Compared with the
- * cost of the same piece around nothing, it gives the factor for the whole
- * pair. (The idea, to learn what a part costs by changing it, is that of causal
- * profiling: Curtsinger and Berger, Coz, SOSP 2015.)
+ * many gaps, is the cost of one more piece of such work here.  Compared with
+ * the cost of the same piece around nothing, it gives the factor for the whole
+ * pair. (The idea, to learn the cost of a part by changing it, is that of
+ * causal profiling: Curtsinger and Berger, Coz, SOSP 2015.)
  */
 #ifndef HP_PRELOAD_CALL_MARGINAL_H
 #define HP_PRELOAD_CALL_MARGINAL_H

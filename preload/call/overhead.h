@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * overhead.h - what our hooks cost a thread so far: known by counting its calls.
+ * overhead.h - a thread's hook cost so far: known by counting its calls.
  */
 #ifndef HP_PRELOAD_CALL_OVERHEAD_H
 #define HP_PRELOAD_CALL_OVERHEAD_H
@@ -30,7 +30,7 @@ static inline void hp_calls_clock(struct hp_local *me, uint64_t now)
 	me->last_calls = hp_calls_now(me);
 }
 
-/* What our hooks cost this thread so far, fine ticks. */
+/* This thread's hook cost so far, fine ticks. */
 static inline uint64_t hp_overhead_now(const struct hp_local *me)
 {
 	return me->overhead + hp_gap_calls(me) * me->cost_counted;

@@ -480,8 +480,8 @@ static struct hp_row *row_new(struct hp_local *me, const struct hp_row *parent,
 }
 
 /*
- * What an earlier process recorded is found by records, not by addresses: in
- * its key stands this, which no address equals, until it is called again.
+ * Records of an earlier process are found by record, not by address: in its key
+ * stands this, which no address equals, until it is called again.
  */
 static uintptr_t adopted_key(const struct hp_function *function)
 {
@@ -648,7 +648,7 @@ static bool adopt(struct hp_local *me)
 	return me->root && me->other_row;
 }
 
-/* `<other>` exists from the start: when it is needed, room is lacking. */
+/* `<other>` exists from the start: when it is needed, the segment may be full. */
 static bool fresh(struct hp_local *me)
 {
 	me->root = row_new(me, NULL, NULL);

@@ -158,7 +158,7 @@ bool hp_stack_has(const struct hp_local *me, uintptr_t fn)
 	}
 }
 
-/* The machine stack that holds `cfa`, where something else than calls tells it. */
+/* The machine stack that holds `cfa`, if something other than calls announced it. */
 static void bounds(uintptr_t cfa, uintptr_t *low, uintptr_t *high)
 {
 	static struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };

@@ -2,11 +2,11 @@
 /*
  * tally.c - see tally.h.
  *
- * Tallies lie in the segment, so that a report after a kill knows what calls
- * that went on had allocated.  The free ones are a list of the thread's, which
- * signal handlers use too: a handler that runs between two instructions here may
- * take the one that we are about to take, and has given it back, or attached it
- * to the frame that we want it for, when it returns.
+ * Tallies are in the segment, so that a report after a kill has the allocations
+ * of running calls.  The free ones are a list of the thread's, which signal
+ * handlers use too: a handler that runs between two instructions here may take
+ * the one that we are about to take, and has given it back, or attached it to
+ * the frame that we want it for, when it returns.
  */
 #include "preload/call/tally.h"
 
@@ -53,7 +53,7 @@ static void *record_at(const struct hp_local *local, uint32_t place)
 	return local->base + (uint64_t)place * HP_LINE;
 }
 
-/* What `place` leads to, made if it is not there; NULL = no room. */
+/* The tally of `place`, made if it is missing; NULL = no room. */
 static void *record_get(struct hp_local *local, uint32_t *place, uint64_t size)
 {
 	void *record;

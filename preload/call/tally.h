@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally.h - what calls of instrumented functions allocate.
+ * tally.h - allocations of calls of instrumented functions.
  *
  * A call that allocates gets a tally, and a bit in its frame's weight, which
  * brings its exit to the long way; all others cost nothing.  When it ends, its
  * sum is charged to its function, and its tally continues to its caller, with
- * the sum as what callees took.  So each charged frame has at most one tally,
+ * the sum as its callees' part.  So each charged frame has at most one tally,
  * and recursion is harmless.
  *
  * Highest net (HOTPATH_ALLOC_METRIC=bytes-max, count-max): bytes that the
@@ -32,10 +32,10 @@ extern bool hp_tally_has_most;
 struct hp_tally *hp_tally_attach(struct hp_local *local, struct hp_frame *f, int64_t live,
 				 int64_t blocks);
 
-/* `f`, with HP_WEIGHT_TALLY, ends.  Returns what this cost, fine ticks. */
+/* `f`, with HP_WEIGHT_TALLY, ends.  Returns its own cost, fine ticks. */
 uint64_t hp_tally_end(struct hp_local *local, struct hp_frame *f, uint64_t now);
 
-/* What `f` has goes to `to`, which stands for the same call or its caller. */
+/* `to`, which stands for the same call or its caller, gets the sums of `f`. */
 void hp_tally_pass(struct hp_local *local, struct hp_frame *f, struct hp_frame *to);
 
 /* `f` is dropped: it was never seen as a call. */

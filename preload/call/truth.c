@@ -62,10 +62,10 @@ void hp_truth_enter(struct hp_local *me, struct hp_frame *f, uint64_t start)
 {
 	(void)me;
 	f->reserved[0] = start;
-	f->tally = 0;	/* what its callees took; no allocations are recorded in such a run */
+	f->tally = 0;	/* its callees' time; no allocations are recorded in such a run */
 }
 
-/* What a counted call takes around nothing: unlike a sampled one, it comes as no surprise. */
+/* The time of a counted call around nothing: unlike a sampled one, it comes as no surprise. */
 static int64_t inside;
 static int64_t nothing_ticks;
 static int64_t nothing_calls;

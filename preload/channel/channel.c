@@ -2,8 +2,8 @@
 /*
  * channel.c - channels, their lanes, and the threads that use them.
  *
- * A channel is what one place in the program makes, so a hundred thousand pipes
- * of one line are one channel.  A lane is one of them, and free for the next one
+ * A channel belongs to one place in the program, so a hundred thousand pipes of
+ * one line are one channel.  A lane is one of them, and free for the next one
  * when all its descriptors are closed; if another process may have it still
  * (fork), it stays as long as there are few such.
  */
@@ -294,9 +294,9 @@ static struct hp_lane *lane_oldest(struct hp_channel *channel)
 }
 
 /*
- * A program may have ten thousand sockets from one place, all open.  So a search of many that found
- * none is not made again until there are a quarter more: what searching costs stays in
- * proportion to how many there are.  Two threads at once search once too often.
+ * A program may have ten thousand sockets from one place, all open.  So a fruitless search of many
+ * is not repeated until there are a quarter more: the cost of searching stays in proportion to
+ * their number.  Two threads at once search once too often.
  */
 static struct put_off {
 	const struct hp_channel *_Atomic channel;
@@ -457,7 +457,7 @@ struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out)
  * Both search, find none and make one.  So a word of the segment changes with each lane that is
  * made for an existing object: a thread that sees it changed since its search searches again.
  * Everyone can find the named lane before the word changes again: the next writer makes sure of
- * that, since the one who stored it may be stopped or killed.
+ * that, since the writer that stored it may be stopped or killed.
  */
 static _Atomic uint64_t *meeting(void)
 {
@@ -598,7 +598,7 @@ static bool is_named(const struct hp_lane *lane)
 
 /*
  * To a name others may come and send as long as there is a receiver, and no one
- * after it.  Of what another process may have, too, no one knows if it is over.
+ * after it.  If another process may have it, too, its end is unknown.
  */
 static void last_drops(struct hp_lane *lane, bool is_out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.h - what stand-ins for pipes, sockets and queues share.
+ * channel.h - common parts of stand-ins for pipes, sockets and queues.
  *
  * A table of the process leads from a descriptor to its lanes: one that it sends
  * into, one that it receives from.  A descriptor that is a file costs this look
@@ -8,10 +8,10 @@
  * that share a pipe share its lane.
  *
  * Everything is recorded after the real call, so a call that is cancelled or
- * interrupted doesn't count.  Only what times a message is laid down before it
- * is sent, since it may be received before the sender comes back: a probe, with
- * the place in the stream where the message ends.  A receiver that has passed
- * that place takes it.
+ * interrupted doesn't count.  Only a message's probe is stored before it is
+ * sent, since it may be received before the sender returns: a probe, with the
+ * place in the stream where the message ends.  A receiver that has passed that
+ * place takes it.
  *
  * Counts are exact; times cost two readings of the clock each, so as much of
  * them is taken as 2 % of the time pays for: every message of a channel that has
@@ -47,7 +47,7 @@
 #define HP_FD_NONE (UINT64_C(1) << 32 | 1)	/* no channel */
 #define HP_LANE_NONE 1	/* no lane this way */
 
-/* What a thread keeps; in a MADV_WIPEONFORK page. */
+/* A thread's own state; in a MADV_WIPEONFORK page. */
 struct hp_channel_thread {
 	uint64_t random;
 	_Atomic uint32_t state;	/* 1 = a thread has it */
@@ -113,7 +113,7 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish);
 void hp_lane_ready(struct hp_lane *lane);
 void hp_lane_unmake(struct hp_lane *lane);
 
-/* What its channel is called, unless it is called something already. */
+/* Names its channel, unless it has a name. */
 void hp_channel_label(const struct hp_lane *lane, const char *text, size_t length);
 
 /* The lane that a process of the session has for such an inode; NULL = none. */
@@ -138,7 +138,7 @@ void hp_lane_leave(struct hp_lane *lane, bool is_out, bool is_exec);
 /* Messages in the queue or in flight are lost. */
 void hp_lane_empty(struct hp_lane *lane);
 
-/* hp_lane.out_inode of what a bound socket receives: the rest is its name. */
+/* hp_lane.out_inode of a bound socket's incoming lane: the rest is its name. */
 #define HP_LANE_NAMED (UINT64_C(1) << 63)
 
 /* The process has left the segment: nothing in it is known any more. */
@@ -180,7 +180,7 @@ void hp_channel_single(int fd, const struct hp_channel_wish *wish);
 /* The descriptor sends into `out` and receives from `in`; NULL = none. */
 void hp_channel_put(int fd, const struct hp_lane *out, const struct hp_lane *in);
 
-/* A further descriptor of what both sends to and receives from `lane`. */
+/* A further descriptor of an object that both sends to and receives from `lane`. */
 void hp_channel_again(int fd, struct hp_lane *lane);
 
 /* A descriptor came from somewhere: it is asked of the kernel when it is used. */
@@ -204,7 +204,7 @@ static HP_HOT bool hp_channel_is_told(int fd)
 	       atomic_load_explicit(&hp_channel_told[fd / 64], memory_order_relaxed) >> fd % 64 & 1;
 }
 
-/* It was given to somebody. */
+/* It was passed to another process. */
 void hp_channel_share(int fd);
 
 /* fcntl, but for locks. */
@@ -266,7 +266,7 @@ void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t
 /* Annotations of channels in the source: hotpath_label of include/hotpath.h. */
 void hp_channel_mark(int what, const void *object, const char *text, uintptr_t caller);
 
-/* A thread's result: it begins, made at `at`; it ends; somebody has waited for it. */
+/* A thread's result: it begins, made at `at`; it ends; a thread has waited for it. */
 void hp_channel_thread_began(uintptr_t at);
 void hp_channel_thread_ended(void);
 void hp_channel_thread_joined(uintptr_t thread);
@@ -279,7 +279,7 @@ static inline void hp_lane_mix(struct hp_lane *lane)
 	atomic_fetch_or_explicit(&lane->veiled, HP_LANE_MIXED, memory_order_relaxed);
 }
 
-/* What went through, in the lane's unit. */
+/* Amount transferred, in the lane's unit. */
 static HP_HOT uint64_t hp_side_units(const struct hp_lane_side *side)
 {
 	return side->units + atomic_load_explicit(&side->more_units, memory_order_relaxed);

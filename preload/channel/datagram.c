@@ -265,7 +265,7 @@ bool hp_datagram_connects(int fd, bool *had_peer)
 	return true;
 }
 
-/* The kernel throws away what waits in a socket that gets another peer. */
+/* The kernel drops messages that wait in a socket when it gets another peer. */
 static void connected(int fd, const struct name *name, bool had_peer, uintptr_t caller)
 {
 	struct hp_lane *before = hp_channel_out(fd), *in = hp_channel_in(fd);

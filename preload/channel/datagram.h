@@ -2,9 +2,9 @@
 /*
  * datagram.h - UNIX datagram sockets other than pairs.
  *
- * What a bound one receives is a lane, and who connects to its name, or sends to
- * it, sends into that.  A socket has its own lane besides, for datagrams to
- * names outside the session: it is *open* as long as it has no peer.
+ * Messages to a bound one are a lane, into which every sender to its name sends.
+ * A socket has its own lane besides, for datagrams to names outside the session:
+ * it is *open* as long as it has no peer.
  */
 #ifndef HP_PRELOAD_CHANNEL_DATAGRAM_H
 #define HP_PRELOAD_CHANNEL_DATAGRAM_H
@@ -22,8 +22,8 @@
 void hp_datagram_made(int fd, uintptr_t caller);
 
 /*
- * Before connect(): is it one of these, and has it a peer already?  Keeps errno.  And when it
- * has another one.
+ * Before connect(): is it one of these, and is it connected already?  Keeps errno.  And when
+ * it has another one.
  */
 bool hp_datagram_connects(int fd, bool *had_peer);
 void hp_datagram_connected(int fd, const struct sockaddr *address, socklen_t length, bool had_peer,

@@ -2,9 +2,9 @@
 /*
  * fd.c - maps descriptors to channels.
  *
- * What no one told of is asked of the kernel when it is used first, once: an
- * inherited pipe, one that came over a socket.  Its inode says if a process of
- * the session has it already.
+ * Unannounced descriptors are looked up in the kernel at their first use, once:
+ * an inherited pipe, one that came over a socket.  Its inode says if a process
+ * of the session has it already.
  *
  * The table is not wiped on fork: a child has the same descriptors.  A vfork child
  * has its own descriptors and works in its parent's memory, so it changes nothing
@@ -205,7 +205,7 @@ void hp_channel_veil(int fd)
 		atomic_fetch_or_explicit(&in->veiled, HP_VEILED_RECEIVES, memory_order_relaxed);
 }
 
-/* `copy` is another number for what `fd` is. */
+/* `copy` is another number for the object of `fd`. */
 void hp_channel_copied(int fd, int copy)
 {
 	uint64_t word;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_fd.c - stand-ins for what makes, copies and closes descriptors (fd.c).
+ * hook_fd.c - stand-ins for functions that make, copy and close descriptors
+ * (fd.c).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_io.c - stand-ins for what sends and receives by descriptors.
+ * hook_io.c - stand-ins for functions that send and receive by descriptors.
  *
  * All are cancellation points, like the real functions: nothing is held across
  * the real call, and a call that doesn't return isn't recorded.

@@ -2,7 +2,7 @@
 /*
  * hook_mq.c - stand-ins of message queues, POSIX and System V.
  *
- * A POSIX queue is a descriptor on Linux, and its inode tells which it is in other
+ * A POSIX queue is a descriptor on Linux, and its inode identifies it in other
  * processes; a System V one has a number for all of them.  Where messages overtake
  * each other (priorities, types), they don't come out in the order they went in:
  * from then on none of that queue is timed.

@@ -30,8 +30,8 @@ static uint64_t room_of(int fd)
 }
 
 /*
- * The kernel adds less than a kilobyte to a message, and what its blocks are larger than it:
- * less than its size (net/unix, SKB_TRUESIZE).
+ * The kernel adds less than a kilobyte to a message, plus its blocks' slack: less than its
+ * size (net/unix, SKB_TRUESIZE).
  */
 #define HP_LANE_EXTRA 1024
 

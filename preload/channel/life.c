@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life.c - what happens to the process, for channels.
+ * life.c - channels at events of the process.
  */
 #include "preload/channel/channel.h"
 #include "preload/channel/datagram.h"

@@ -394,7 +394,7 @@ void hp_receive_failed(const struct hp_receiving *call)
 		atomic_fetch_add_explicit(&call->lane->empty, 1, memory_order_relaxed);
 }
 
-/* Nothing, though there was room for something: all who could send are gone. */
+/* Nothing, though there was room for something: all possible senders are gone. */
 void hp_receive_none(const struct hp_receiving *call)
 {
 	struct hp_lane *lane = call->lane;
@@ -521,7 +521,7 @@ void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
 	struct hp_lane_log *log = log_of(lane);
 	uint64_t place = hp_lane_place(lane), end, tail;
 
-	/* A forked child that has not begun may have less of the segment than who made it. */
+	/* A forked child that has not begun may have less of the segment than its creator. */
 	if (!lane->probes ||
 	    !hp_segment_at(&hp_segment, (uint64_t)lane->probes * HP_LINE, sizeof(*log)))
 		return;

@@ -2,8 +2,8 @@
 /*
  * watch.c - see watch.h.
  *
- * Zero pages until somebody uses epoll.  Forked children have the same descriptors and continue
- * with a copy.
+ * Zero pages until epoll is used.  Forked children have the same descriptors and continue with
+ * a copy.
  */
 #include "preload/channel/watch.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * way.h - the bodies of stand-ins for what sends and receives.
+ * way.h - the bodies of stand-ins that send and receive.
  *
  * `real` is the call, as a member of hp_real(); nothing that the caller points to is
  * read before it, since no one has said that there is memory.
@@ -17,7 +17,7 @@
 #include "preload/lock/lock.h"
 #include "preload/wait/offcpu_note.h"
 
-/* --- what one call is, in the lane's unit --- */
+/* --- the size of one call, in the lane's unit --- */
 
 /* After the call only: before it no one has said that there is memory. */
 static uint64_t value_in(const void *buffer, size_t size)

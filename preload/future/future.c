@@ -70,7 +70,7 @@ static struct hp_account *account_of_process(void)
 
 /* --- places --- */
 
-/* What tells one place from another. */
+/* Identifies a place. */
 struct wanted {
 	enum hp_future_kind kind;
 	const struct hotpath_value *place; /* NULL = of the code */
@@ -251,7 +251,7 @@ struct hp_future *hp_future_of_code(enum hp_future_kind kind, uintptr_t address)
 	return future;
 }
 
-/* Addresses from `begin` to `end` may be another object's by now. */
+/* Addresses from `begin` to `end` may belong to another object now. */
 static void forget(uintptr_t begin, uintptr_t end)
 {
 	struct known *known = atomic_load_explicit(&cache, memory_order_acquire);

@@ -61,7 +61,7 @@ static int begun(const void *request, int result)
 	return result;
 }
 
-/* The program has heard what became of the request. */
+/* The program has learned the request's outcome. */
 static int heard(const void *request, int error)
 {
 	int saved;

@@ -2,9 +2,9 @@
 /*
  * table.c - from the address of an object to its flight, see future.h.
  *
- * Lock-free, open addressing.  A place is claimed by compare-exchange of its key; what it leads to
- * is stored before whoever made the object can tell another thread of it.  A freed place keeps
- * a mark, so that searches continue past it, and is reused.
+ * Lock-free, open addressing.  A place is claimed by compare-exchange of its key; its object is
+ * stored before its maker can tell another thread of it.  A freed place keeps a mark, so that
+ * searches continue past it, and is reused.
  */
 #include <errno.h>
 #include <sys/mman.h>

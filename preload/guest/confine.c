@@ -14,7 +14,7 @@
 
 _Atomic uint32_t hp_confined;
 
-static ptrdiff_t tid_at;	/* in what pthread_self() points to; 0 = unknown */
+static ptrdiff_t tid_at;	/* in the struct behind pthread_self(); 0 = unknown */
 
 uint32_t hp_confine_tid(void)
 {

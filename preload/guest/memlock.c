@@ -134,7 +134,7 @@ void *hp_memlock_map(uint64_t size, int flags)
 	/*
 	 * Little of the reserved MiB is used. A core file has holes there, but
 	 * a core written to a pipe (Ubuntu's apport, systemd-coredump) contains
-	 * every zero. If madvise is refused, so be it.
+	 * every zero. A refusal of madvise is ignored.
 	 */
 	if (flags & MAP_NORESERVE)
 		syscall(SYS_madvise, pages, size, MADV_DONTDUMP);

@@ -130,7 +130,7 @@ static uint32_t kind_of(struct hp_dynamic *object)
 	const void *found;
 
 	memcpy(&found, &hp_allocator.malloc, sizeof(found));
-	/* Not by our function's address: the loader would tell us that of the first one, too. */
+	/* Not by our function's address: the loader would also give us the first one's. */
 	*object = object_of(first_malloc());
 	if (object->begin == object_of(&hp_allocator).begin)
 		*object = object_of(found);

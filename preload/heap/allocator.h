@@ -54,8 +54,8 @@ bool hp_allocator_resolve(void);
 void hp_allocator_resolve_rare(void);
 
 /*
- * Who it is: enum hp_allocator_kind of the layout, and `*file`, the object that it
- * is in (the loader's string; NULL = not known).
+ * Its identity: enum hp_allocator_kind of the layout, and `*file`, the object that
+ * it is in (the loader's string; NULL = not known).
  */
 uint32_t hp_allocator_kind(const char **file);
 

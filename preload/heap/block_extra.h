@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_extra.h - what does not fit into a block's shadow word: sizes of 2 GiB and more, and when a sampled
- * block was made.
+ * block_extra.h - data that does not fit into a block's shadow word: sizes of 2 GiB and more, and
+ * when a sampled block was made.
  *
  * The word says by its size, HP_SHADOW_LARGE, that there is something here.
  */

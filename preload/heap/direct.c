@@ -94,7 +94,7 @@ static bool is_tried(struct hp_direct *direct)
 						       memory_order_acquire, memory_order_relaxed);
 }
 
-/* False = this thread has it already, or no one will give it back. */
+/* False = this thread has it already, or it cannot be returned. */
 static bool lock(struct hp_direct *direct)
 {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct.h - what a process maps by itself, not through its allocator: by call path, and the
- * parts that remain.
+ * direct.h - mappings made by the process itself, not through its allocator: by call path,
+ * and the parts that remain.
  *
  * Mappings that the C library makes for its own malloc and for stacks of threads, and the loader's,
  * don't come through our stand-ins.

@@ -10,10 +10,11 @@
  * to do first.  And forked: the struct lies in a MADV_WIPEONFORK page.
  *
  * A signal handler may allocate between any two instructions here, and other
- * threads free what this one allocated.
+ * threads free this thread's blocks.
  *
- * Folder: preload/heap - allocations and mappings: their stand-ins, call paths, what lives.
- * May use: preload/call preload/thread preload/guest segment segment/layout unwind util
+ * Folder: preload/heap - allocations and mappings: their stand-ins, call paths, live
+ * blocks. May use: preload/call preload/thread preload/guest segment segment/layout unwind
+ * util
  */
 #ifndef HP_PRELOAD_HEAP_HEAP_H
 #define HP_PRELOAD_HEAP_HEAP_H
@@ -151,8 +152,8 @@ extern struct hp_heap_local hp_heap_unborn;
 extern const struct hp_recorder hp_heap_recorder;
 
 /*
- * The gate is shut: why?  Opens the thread's heap if it has none, does what must
- * be done.  Returns it, or NULL: this allocation is not recorded.  Then
+ * The gate is shut: why?  Opens the thread's heap if it has none, and does
+ * necessary work.  Returns it, or NULL: this allocation is not recorded.  Then
  * `*is_nested` says if that is because a signal handler interrupted a slow path.
  */
 struct hp_heap_local *hp_heap_enter(uintptr_t sp);

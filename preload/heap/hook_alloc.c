@@ -567,7 +567,7 @@ static HP_TAIL void *malloc_shut(size_t size)
 	return malloc_slow(size, frame.pc, frame.sp, frame.fp);
 }
 
-/* No register is saved before it is known what must be done. */
+/* No register is saved before it is known which work is necessary. */
 HP_EXPORT void *malloc(size_t size)
 {
 	struct hp_heap_local *me = hp_heap();

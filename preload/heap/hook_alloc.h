@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_alloc.h - for stand-ins of allocators beside the malloc family: what hook_alloc.c
- * does after an allocation and before a free.
+ * hook_alloc.h - for stand-ins of allocators beside the malloc family: the work of
+ * hook_alloc.c after an allocation and before a free.
  */
 #ifndef HP_PRELOAD_HEAP_HOOK_ALLOC_H
 #define HP_PRELOAD_HEAP_HOOK_ALLOC_H

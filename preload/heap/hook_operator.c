@@ -26,7 +26,7 @@ HP_OPERATOR_NEWS(X)
 HP_OPERATOR_DELETES(X)
 #undef X
 
-/* No one defines it: what asks is a program that found ours by dlsym, and has no C++ library. */
+/* No one defines it: the caller is a program that found ours by dlsym, and has no C++ library. */
 static void *new_by_malloc(size_t size, size_t align)
 {
 	return align ? aligned_alloc(align, size) : malloc(size);

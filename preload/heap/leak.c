@@ -49,7 +49,7 @@ void hp_leak_configure(const struct hp_settings *settings, bool glibc)
 {
 	is_wanted = hp_settings_names(settings, HP_KEY_LEAKS);
 	is_glibc = glibc;
-	/* The word has to tell where the block begins: at which multiple of 16. */
+	/* The word must show where the block begins: at which multiple of 16. */
 	if (is_wanted && is_glibc && hp_heap_is_wanted)
 		hp_shadow_grain = 4;
 }
@@ -103,7 +103,7 @@ static void gather(struct scan *scan)
 	}
 }
 
-/* --- what points to them --- */
+/* --- pointers to them --- */
 
 static void meet(struct scan *scan, uintptr_t word, bool is_start)
 {
@@ -135,7 +135,7 @@ static void look(struct scan *scan, const void *memory, uint64_t size, bool is_s
 		meet(scan, words[i], is_start);
 }
 
-/* Copies what can be read; returns how many bytes from the first on. */
+/* Copies the readable part; returns how many bytes from the first on. */
 static uint64_t copy(const struct scan *scan, uintptr_t at, uint64_t size)
 {
 	struct iovec to = { scan->piece, size }, from = { (void *)at, size };

@@ -2,9 +2,9 @@
 /*
  * leak_map.c - see leak_map.h.
  *
- * glibc's heap (malloc/malloc.c, malloc/arena.c): what brk gave; heaps of further arenas, at multiples of
- * HEAP_MAX_SIZE, which begin with the address of their arena; and single mappings for large blocks.
- * A block's header is the word before it: its size, and three bits.
+ * glibc's heap (malloc/malloc.c, malloc/arena.c): memory from brk; heaps of further arenas, at
+ * multiples of HEAP_MAX_SIZE, which begin with the address of their arena; and single mappings for
+ * large blocks. A block's header is the word before it: its size, and three bits.
  */
 #include "preload/heap/leak_map.h"
 
@@ -60,7 +60,7 @@ static int next(struct reader *reader)
 	return (unsigned char)reader->room[reader->at++];
 }
 
-/* A hexadecimal number and what ends it. */
+/* A hexadecimal number and the character after it. */
 static uintptr_t number(struct reader *reader, int *end)
 {
 	uintptr_t value = 0;
@@ -187,8 +187,9 @@ static bool is_arena(const struct hp_leak_range *range)
 }
 
 /*
- * Where the thread's descriptor is, at the upper end of its stack: glibc still knows what that points to.  It
- * begins with its own address, and has it again two words on (nptl/descr.h, tcbhead_t).  0 = not found.
+ * Where the thread's descriptor is, at the upper end of its stack: glibc still has a pointer to it.
+ * It begins with its own address, and repeats it two words on (nptl/descr.h, tcbhead_t).  0 = not
+ * found.
  */
 static uintptr_t descriptor(uintptr_t begin, uintptr_t end)
 {

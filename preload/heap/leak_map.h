@@ -17,7 +17,7 @@
 struct hp_leak_range {
 	uintptr_t begin, end;
 	bool is_shared;	/* of a file, or of other processes: may end before its mapping does */
-	bool is_heap;	/* what brk gave */
+	bool is_heap;	/* memory from brk */
 	bool is_libc;	/* data of the C library: only whole blocks are known there */
 };
 

@@ -271,8 +271,8 @@ static struct hp_operator_found search_for(enum hp_operator which, uintptr_t pc)
 /* --- results, by the caller's page --- */
 
 /*
- * Two words without a lock: one is the key mixed with the other, so what two
- * writers left half and half fits no key.
+ * Two words without a lock: one is the key mixed with the other, so a mixture
+ * of two writers' halves fits no key.
  */
 struct known {
 	uint64_t mixed;	/* key ^ answer */

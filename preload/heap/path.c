@@ -394,7 +394,7 @@ static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *
 	HP_ASSERT(count < me->chunk->capacity);
 	step = &me->chunk->at[count];
 	*step = *wanted;
-	/* Release: who sees the count sees the step. */
+	/* Release: a reader that sees the count sees the step. */
 	atomic_store_explicit(&me->chunk->count, count + 1, memory_order_release);
 	id = id_of(me, step);
 	if (is_behind(id, step))

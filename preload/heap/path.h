@@ -31,7 +31,7 @@ struct hp_path_entry {
 	struct hp_walk_slot slots[];	/* and one that never fits */
 };
 
-/* What a stand-in knows of its caller. */
+/* A stand-in's knowledge of its caller. */
 struct hp_path_frame {
 	uintptr_t pc;	/* return address */
 	uintptr_t sp;	/* before the call */

@@ -2,13 +2,13 @@
 /*
  * peak.c - see peak.h.
  *
- * What a process holds is the sum over its threads' heaps; each thread knows
+ * A process's live bytes are the sum over its threads' heaps; each thread knows
  * its own part exactly and reads the others' now and then.  With one thread the
  * peak is exact.  With several threads, the others' allocations in between may
  * hide it: each checks again when it has grown by 1/1024 of the peak (at least
  * 4 KiB).
  *
- * What each path held at the peak costs nothing then: the peak gets a number
+ * Each path's bytes at the peak cost nothing then: the peak gets a number
  * (hp_process.heap_epoch), and the first thread to change a site after it notes
  * the site's bytes (hp_site.at_peak).
  */

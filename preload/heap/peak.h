@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peak.h - what a process holds, and held at most.
+ * peak.h - a process's live bytes, now and at the peak.
  */
 #ifndef HP_PRELOAD_HEAP_PEAK_H
 #define HP_PRELOAD_HEAP_PEAK_H
@@ -13,7 +13,7 @@
 /* New peak perhaps: all heaps of the process are looked at. */
 void hp_peak_look(struct hp_heap_local *me);
 
-/* What all heaps of the process hold. */
+/* The live bytes of all heaps of the process. */
 int64_t hp_peak_live(const struct hp_process *process);
 
 /* Only this thread ever had a heap in this process. */
@@ -28,7 +28,7 @@ void hp_peak_settle(struct hp_heap *heap);
  */
 void hp_peak_drop(struct hp_heap_local *me);
 
-/* The process record was an ended process's: what its heaps hold is folded. */
+/* The process record was an ended process's: its heaps' live bytes are folded. */
 void hp_peak_fold(struct hp_process *process);
 
 #endif

@@ -3,8 +3,8 @@
  * range.h - which site each mapped address belongs to.
  *
  * Ranges do not overlap.  Each has the number of the call that made it: numbers grow, so a
- * thread that unmaps takes one before its call, and removes only older ranges.  What another
- * thread mapped to the same place meanwhile stays.
+ * thread that unmaps takes one before its call, and removes only older ranges.  Another
+ * thread's new mapping at the same address stays.
  *
  * The caller has the lock.
  */
@@ -37,7 +37,10 @@ struct hp_ranges {
 /* There is room for as many new ranges as one call makes at most; false = no memory. */
 bool hp_ranges_prepare(struct hp_ranges *ranges);
 
-/* What of a range is gone: `bytes`, `is_whole` = nothing of it is left, `is_split` = two parts are. */
+/*
+ * The missing part of a range: `bytes`, `is_whole` = nothing of it is left, `is_split`
+ * = two parts are.
+ */
 typedef void (*hp_range_gone)(void *context, struct hp_site *site, uint64_t bytes, bool is_whole,
 			      bool is_split);
 

@@ -550,7 +550,7 @@ void hp_start_quick_exit(int code)
 }
 
 /*
- * Without us the process would be gone by now: another thread must not get the
+ * Without us the process would be gone already: another thread must not get the
  * time to end it differently.
  */
 void hp_start_wait_for_finish(void)

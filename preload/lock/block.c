@@ -20,8 +20,7 @@
 #define HP_STEPS_MAX 64	/* calls on the path */
 
 /*
- * What glibc says in front of a block is the size that was requested, and less than a
- * chunk more.
+ * glibc's header of a block has the requested size rounded up by less than a chunk.
  */
 static bool is_glibc_block(uintptr_t block, uint32_t size)
 {

@@ -3,9 +3,9 @@
  * contest.c - the owner of a contended lock, and sums of waits by waiting and
  * holding place.
  *
- * Who had the lock is known from the lock itself, where it holds a thread's id.
- * That thread's `held` says where it got it: read by the waiter, so that the
- * holder pays one store.  It may have gone on meanwhile; then it is not known.
+ * The holder is known from the lock itself, if it holds a thread's id. That
+ * thread's `held` says where it got it: read by the waiter, so that the holder
+ * pays one store.  It may have gone on meanwhile; then it is not known.
  */
 #include "preload/call/local.h"
 #include "preload/guest/self.h"
@@ -17,7 +17,7 @@
 #define HP_LOOKS_LONG 64	/* and for a lock's holder, which takes longer */
 #define HP_CONTESTS_MAX 4096	/* in the list of a waiter */
 
-/* --- who had it --- */
+/* --- the holder --- */
 
 /* Where the other thread got the lock.  It runs on: all that is read here may be of another moment. */
 static struct hp_held *held_of(const struct hp_waiter_local *other, uintptr_t address)

@@ -3,10 +3,10 @@
  * file.h - locks on files, for their stand-ins.
  *
  * A lock on a file is the file's, by device and inode, whatever descriptor it was
- * asked by.  It is released by close, by the process's end, or in part, so how
- * long it is held is not told, nor who had it: that may be another program.  A
- * call that would wait is tried without waiting first; so it is known to wait
- * before it does, and costs one more system call then.
+ * asked by.  It is released by close, by the process's end, or in part, so hold
+ * time and holder are unknown: that may be another program.  A call that would
+ * wait is tried without waiting first; so it is known to wait before it does, and
+ * costs one more system call then.
  */
 #ifndef HP_PRELOAD_LOCK_FILE_H
 #define HP_PRELOAD_LOCK_FILE_H
@@ -19,7 +19,7 @@
 #include "preload/guest/guest.h"
 #include "preload/lock/lock.h"
 
-/* Writes what a file lock is called, at most `room` bytes with the end; "" = that cannot be known. */
+/* Writes a file lock's name, at most `room` bytes with the end; "" = that cannot be known. */
 void hp_lock_file_name(int fd, char *name, size_t room);
 
 /* The file's identity, instead of an address; 0 = that cannot be known. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hold.c - what happens to a lock beside the usual: waits, timed holds,
- * locks inside locks, recursion.
+ * hold.c - unusual events of a lock: waits, timed holds, locks inside locks,
+ * recursion.
  *
- * A wait is recorded after the lock was released: what a waiter writes while it
- * has the lock, all others wait for.  Until then it stands in `held`, where
- * readers find it, too.
+ * A wait is recorded after the lock was released: stores of a waiter under the
+ * lock delay all others.  Until then it stands in `held`, where readers find
+ * it, too.
  */
 #include <errno.h>
 
@@ -263,7 +263,7 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 	wait->contest = hp_lock_contest_of(me, use, call->caller, &holder, path);
 	wait->has_asked = holder.held && hp_lock_asks(me, wait->contest);
 	if (wait->has_asked) {
-		/* What another one did not take is not for us. */
+		/* An entry that another thread did not take is not for us. */
 		atomic_store_explicit(&hp_lock_of(use)->answer, 0, memory_order_relaxed);
 		__atomic_fetch_or(&holder.held->asked, HP_ASKED_PATH, __ATOMIC_RELAXED);
 	}
@@ -469,7 +469,7 @@ HP_COLD void hp_cond_wake(struct hp_lock *lock)
 	atomic_store_explicit(&lock->signalled, hp_lock_clock(hp_waiter()), memory_order_relaxed);
 }
 
-/* --- what a timed hold says that takes no time --- */
+/* --- a timed hold that seems to take no time --- */
 
 void hp_lock_calibrate(struct hp_waiter_local *me)
 {

@@ -3,8 +3,8 @@
  * hook_file.c - stand-ins of locks on files (file.h), flock and lockf, and of the
  * lock of a stream, flockfile.  That of fcntl is in preload/channel/hook_fcntl.c.
  *
- * The lock of a stream is recursive.  What stdio does itself it does inside of
- * the C library, and is not seen.
+ * The lock of a stream is recursive.  stdio's own locking inside the C library
+ * is not seen.
  */
 #include <errno.h>
 #include <fcntl.h>

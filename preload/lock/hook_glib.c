@@ -2,9 +2,9 @@
 /*
  * hook_glib.c - stand-ins of GLib's locks: GMutex, GRecMutex, GRWLock, GCond.
  *
- * What GLib locks for itself it locks without the dynamic linker, and is not
- * seen.  GRecMutex and GRWLock are a pthread lock inside: while the real call
- * runs this thread pauses, so that they are not told twice.
+ * GLib's own locking bypasses the dynamic linker, and is not seen.  GRecMutex
+ * and GRWLock are a pthread lock inside: while the real call runs this thread
+ * pauses, so that they are not told twice.
  */
 #include <errno.h>
 

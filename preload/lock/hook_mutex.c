@@ -60,7 +60,7 @@ static inline int try_lock(pthread_mutex_t *mutex)
 }
 
 /*
- * A try of a mutex that is not recoverable any more leaves it locked by who tried (glibc 2.36);
+ * A try of a mutex that is not recoverable any more leaves it locked by the caller (glibc 2.36);
  * the program's own call would not.  No one holds such a one, so if it is ours it is by the try.
  */
 static HP_COLD void let_go(pthread_mutex_t *mutex)
@@ -352,7 +352,7 @@ HP_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 	if (HP_UNLIKELY(hp_lock_is_off()))
 		return hp_real_table.pthread_mutex_unlock(mutex);
-	/* One that does not look who releases it cannot fail. */
+	/* A mutex that doesn't check its releaser cannot fail. */
 	if (HP_LIKELY(mutex->__data.__kind == PTHREAD_MUTEX_NORMAL &&
 		      hp_lock_drop_usual(me, (uintptr_t)mutex)))
 		return hp_real_table.pthread_mutex_unlock(mutex);

@@ -3,7 +3,8 @@
  * hook_rwlock.c - stand-ins of pthread_rwlock_* and pthread_spin_*.
  *
  * A rwlock has two uses, one for each side.  Its try has the same rules as the
- * call that waits (who prefers writers lets no reader in past a waiting one).
+ * blocking call (one that prefers writers lets no reader pass a waiting
+ * writer).
  *
  * Waiting for a spin lock burns the processor: its time is CPU time, too.
  */

@@ -6,7 +6,7 @@
  * A waiter belongs to one thread at a time and is taken over as blocks are: an
  * ended thread's by a later one of the process, an ended process's by a later
  * one of the same executable.  All that the next owner needs is in the segment;
- * the tables here are private, and made again from it.
+ * the tables here are private, and rebuilt from it.
  */
 #include "preload/lock/glib.h"
 #include "preload/lock/lock.h"
@@ -60,7 +60,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	hp_glib_is_without = hp_settings_without(settings, "glib");
 	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
 		hp_lock_is_wanted |= hp_settings_asks(settings, sections[i]);
-	/* For which it waited is most of what there is to say. */
+	/* The lock is the most important fact. */
 	hp_lock_is_wanted |= hp_settings_names(settings, HP_KEY_THREAD_STATES);
 	hp_lock_is_refused = !hp_lock_is_wanted;
 	if (!hp_lock_is_wanted)
@@ -79,7 +79,7 @@ static struct hp_records records(void)
 
 HP_RECORD_CHECK(struct hp_waiter);
 
-/* What an earlier process's thread left in the waiter. */
+/* Left in the waiter by an earlier process's thread. */
 static void adopt(struct hp_waiter_local *me)
 {
 	const struct hp_use *use;
@@ -312,7 +312,7 @@ static HP_COLD struct hp_use *find(struct hp_waiter_local *me, const struct hp_l
 {
 	uint64_t hash = hp_lock_hash(call->address);
 	struct hp_lock_slot *slot = hp_lock_slot(me, hash, call->side);
-	/* Before the look: who destroys the lock after it makes the slot unfit. */
+	/* Before the look: destroying the lock afterwards invalidates the slot. */
 	uint32_t generation = hp_lock_generation(hash);
 	uint64_t lock = hp_lock_record(call);
 	struct hp_use *use = lock ? use_of(me, lock, call->side) : NULL;
@@ -371,7 +371,7 @@ struct hp_use *hp_lock_find(const struct hp_lock_call *call)
 	return use;
 }
 
-/* --- what happens to the process --- */
+/* --- events of the process --- */
 
 static void find_pointer(void)
 {

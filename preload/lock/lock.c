@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock.c - see lock.h: the gate, room in the segment, and what a thread knows.
+ * lock.c - see lock.h: the gate, room in the segment, and a thread's state.
  */
 #include "preload/lock/lock.h"
 

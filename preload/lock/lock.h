@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock.h - what stand-ins for locks share: a thread's waiter, its uses of
+ * lock.h - common parts of stand-ins for locks: a thread's waiter, its uses of
  * locks, the locks that it has.
  *
  * `hp_waiter` is thread-local, 8 bytes.  It points to a constant before the
@@ -17,7 +17,7 @@
  * as they found it.  Above `top`, `start` and `depth` are 0: each store between
  * the atomic instructions of lock and release costs a third of a nanosecond.
  *
- * Folder: preload/lock - what threads wait for and hold: stand-ins of locks of all kinds, who
+ * Folder: preload/lock - waits for and holds of locks: stand-ins of locks of all kinds, who
  *   waits for whom, in which order they are taken.
  * May use: preload/wait preload/heap preload/call preload/thread preload/guest segment
  *   segment/layout util
@@ -124,7 +124,10 @@ static inline struct hp_lock_slot *hp_lock_slot(struct hp_waiter_local *me, uint
 	return &me->slots[(hash >> 57) ^ side];
 }
 
-/* An address of user space has no such bits; what a descriptor or a thread is called has none either. */
+/*
+ * An address of user space has no such bits; the name of a descriptor or a thread has
+ * none either.
+ */
 static inline uint64_t hp_lock_key(uintptr_t address, uint32_t side)
 {
 	return address ^ (uint64_t)side << 61;
@@ -151,13 +154,13 @@ static inline uint64_t hp_lock_clock(const struct hp_waiter_local *me)
 	return HP_UNLIKELY(me->slow_clock) ? hp_ticks_slowly() : hp_clock_tsc();
 }
 
-/* What a stand-in knows of its call. */
+/* A stand-in's knowledge of its call. */
 struct hp_lock_call {
 	uintptr_t address;	/* of the lock */
 	uintptr_t caller;
 	uint32_t kind;	/* enum hp_lock_kind */
 	uint32_t side;
-	uint32_t holder;	/* tid of the thread that has it, as far as the lock says; 0 = unknown */
+	uint32_t holder;	/* tid of the holder, as far as the lock has it; 0 = unknown */
 	int fd;	/* of a file lock */
 };
 
@@ -182,7 +185,7 @@ static inline bool hp_lock_is_off(void)
 
 /*
  * No slot fits: why?  Opens the thread's waiter if it has none, finds or makes
- * what must be found.  NULL = this call is not recorded.
+ * the records.  NULL = this call is not recorded.
  */
 struct hp_use *hp_lock_find(const struct hp_lock_call *call);
 
@@ -283,13 +286,13 @@ void hp_lock_answer(struct hp_waiter_local *me, const struct hp_use *use);
 /* The answer, for the present holder: hp_waiter's offset / HP_LINE << 32 | step; 0 = nothing. */
 uint64_t hp_lock_answered(const struct hp_use *use);
 
-/* --- contest.c: who waited where, and for whom --- */
+/* --- contest.c: waits, by place and holder --- */
 
 struct hp_lock_holder {
 	uint32_t waiter;	/* offset / HP_LINE */
 	uintptr_t at;	/* where it got the lock; 0 = not known */
 	uint32_t tid;
-	struct hp_held *held;	/* NULL = it does not say that it has it */
+	struct hp_held *held;	/* NULL = it doesn't say so */
 };
 
 struct hp_lock_holder hp_lock_holder_of(const struct hp_lock_call *call);
@@ -301,7 +304,7 @@ struct hp_contest *hp_lock_contest_of(struct hp_waiter_local *me, const struct h
 
 /* --- timed.c: which holds are timed, and their sums --- */
 
-/* Holds that a new thread may time at once, and what one costs in ticks. */
+/* Holds that a new thread may time at once, and the cost of one in ticks. */
 int64_t hp_lock_advance(void);
 int64_t hp_lock_timed_cost(const struct hp_waiter_local *me);
 
@@ -418,7 +421,7 @@ void hp_cond_begin(struct hp_cond_wait *cond, struct hp_use *use, const struct h
 void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uintptr_t mutex,
 		 bool is_woken);
 
-/* Somebody waits for the condition, and is about to be woken up. */
+/* A thread waits for the condition, and is about to be woken up. */
 void hp_cond_wake(struct hp_lock *lock);
 
 static HP_HOT void hp_cond_signal(struct hp_use *use)

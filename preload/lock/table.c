@@ -3,8 +3,8 @@
  * table.c - which lock is at an address.
  *
  * One table for all threads of the process, without a lock: a place is claimed
- * by compare-exchange of its address, and gets its value by another one; who
- * loses takes the winner's.  It is asked when a thread meets a lock, not at
+ * by compare-exchange of its address, and gets its value by another one; the
+ * loser uses the winner's.  It is asked when a thread meets a lock, not at
  * every acquisition.
  *
  * A static lock is identified by its address.  Any other one by its site,

@@ -164,7 +164,7 @@ static inline bool hp_is_time_or_none(const struct timespec *until)
 		hp_lock_made(&call); \
 	return result
 
-/* Waits for what no one holds; `is_got` says if it came. */
+/* Waits for an object without a holder; `is_got` says if it came. */
 #define HP_WAY_WAIT(object, kind_, real, is_got, is_late) \
 	HP_CALL_OF(object, kind_, HP_SIDE_ONLY); \
 	struct hp_use *use = hp_lock_use(&call); \

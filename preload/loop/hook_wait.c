@@ -230,7 +230,7 @@ HP_EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int most,
 	return result;
 }
 
-/* After the real call: what failed was not done.  `event` may be NULL with EPOLL_CTL_DEL. */
+/* After the real call: failed calls had no effect.  `event` may be NULL with EPOLL_CTL_DEL. */
 HP_EXPORT int epoll_ctl(int epoll_fd, int action, int fd, struct epoll_event *event)
 {
 	int result = hp_real()->epoll_ctl(epoll_fd, action, fd, event);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop.h - waits for several descriptors, and what happens between them.
+ * loop.h - waits for several descriptors, and the time between them.
  *
  * A stand-in reads the clock before and after the real call.  Both readings go to the record of the
  * thread's waits at this call: the time between two waits is a busy span.  The first waits are
@@ -48,7 +48,7 @@ struct hp_loop_site {
 
 #define HP_LOOP_OWN 4 /* calls whose waits are counted before they have a record */
 
-/* What a thread keeps; in a MADV_WIPEONFORK page. */
+/* A thread's own state; in a MADV_WIPEONFORK page. */
 struct hp_looper {
 	struct hp_loop *loop; /* where waits at `site` are counted; NULL = nowhere */
 	uintptr_t frame; /* of the stand-in that waits; 0 = none does */

@@ -47,7 +47,7 @@ void hp_stream_fd_closed(int fd)
 {
 	struct hp_stream_open *open = hp_stream_of(hp_stream_fd_key(fd));
 
-	/* They have no end: who closes one wants no more of it. */
+	/* They have no end: a close means that the reader has finished. */
 	if (open)
 		hp_stream_ends(open, HP_STREAM_ENDED);
 }

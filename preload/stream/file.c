@@ -101,7 +101,7 @@ static struct hp_streamer *streamer_open(void)
 	return me;
 }
 
-/* The thread that has it in its struct shall look again. */
+/* The thread that has it in its struct must look it up again. */
 static void leave_owner(struct hp_stream_open *open, FILE *file, struct hp_streamer *next)
 {
 	struct hp_streamer *owner = atomic_exchange(&open->owner, next);
@@ -334,7 +334,7 @@ static struct hp_stream_open *first_use(FILE *file, uintptr_t caller)
 	return hp_stream_is_on() ? opens(file, &wish, 0) : NULL;
 }
 
-/* The rest to be counted.  The FILE may be at its end, or anything else by now. */
+/* The rest to be counted.  The FILE may be at its end, or closed. */
 static void finish(struct hp_stream_open *open, struct hp_stream_part *part, const FILE *file)
 {
 	uint32_t flags = atomic_load_explicit(&open->flags, memory_order_relaxed);

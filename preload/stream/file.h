@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file.h - FILE streams: what stand-ins of stdio share.
+ * file.h - FILE streams: common parts of stand-ins of stdio.
  *
  * A call on a FILE whose buffer is not empty yields an item for certain. So
  * the usual call counts one and jumps to the real function: it never sees the
@@ -30,7 +30,7 @@
 #define HP_FILE_SEEKS_MAX 8	/* after so many its position is not queried any more */
 
 /*
- * What a thread keeps; in a MADV_WIPEONFORK page. Another thread may clear `file` and
+ * A thread's own state; in a MADV_WIPEONFORK page. Another thread may clear `file` and
  * `near`. They aren't atomics, since compilers would load those into a register first.
  */
 struct hp_streamer {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_fd.c - stand-ins for what makes descriptors from which events are read:
+ * hook_fd.c - stand-ins for functions that make descriptors for reading events:
  * timerfd, signalfd, inotify.
  *
- * They are read with read(), which tells us of these descriptors (hp_channel_tell).
+ * They are read with read(), which reports these descriptors to us
+ * (hp_channel_tell).
  */
 #include <errno.h>
 #include <sys/inotify.h>
@@ -35,7 +36,7 @@ HP_EXPORT int timerfd_create(int clock, int flags)
 	return opened(hp_real()->timerfd_create(clock, flags), HP_STREAM_TIMER, HP_CALLER);
 }
 
-/* With a descriptor it changes what that one waits for. */
+/* With a descriptor it changes that one's events. */
 HP_EXPORT int signalfd(int fd, const sigset_t *signals, int flags)
 {
 	int result = hp_real()->signalfd(fd, signals, flags);

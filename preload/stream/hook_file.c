@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_file.c - stand-ins for stdio: what opens, reads and closes a FILE.
+ * hook_file.c - stand-ins for stdio: stand-ins that open, read and close a
+ * FILE.
  *
  * All may be cancelled, and reads may be left by a jump: everything is counted
  * after the real call, and nothing is held across it. Not seen: the scanf family
  * and wide characters; of getc_unlocked as a macro only that it fills the
  * buffer. Bytes of regular files are right nevertheless.
  */
-/* We define what <bits/stdio.h> would define inline; clang takes no attributes after that. */
+/*
+ * We define functions that <bits/stdio.h> would define inline; clang takes no
+ * attributes after that.
+ */
 #include <features.h>
 #undef __USE_EXTERN_INLINES
 
@@ -52,7 +56,7 @@ HP_EXPORT FILE *popen(const char *command, const char *mode)
 	return opened(hp_real()->popen(command, mode), NULL, mode, HP_CALLER);
 }
 
-/* What stdio does with a descriptor it does inside the C library. */
+/* stdio uses descriptors inside the C library. */
 HP_EXPORT FILE *fdopen(int fd, const char *mode)
 {
 	FILE *file = hp_real()->fdopen(fd, mode);

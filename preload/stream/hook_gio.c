@@ -4,8 +4,8 @@
  * (preload/guest/absent.h).
  *
  * A stream is met when it is first read from. It is over when a read meets its
- * end or it is closed: objects are freed in many ways. What GIO reads itself is
- * not seen.
+ * end or it is closed: objects are freed in many ways. GIO's own reads are not
+ * seen.
  */
 #include <errno.h>
 #include <sys/types.h>

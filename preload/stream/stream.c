@@ -114,7 +114,7 @@ static struct hp_stream *stream_new(struct hp_account *account, const struct hp_
 	return stream;
 }
 
-/* Names are compared with the first one only: what matters is whether it stands for all. */
+/* Names are compared with the first one only: it matters whether it stands for all. */
 static void name_compare(struct hp_stream *stream, const char *name)
 {
 	const struct hp_text *first = stream->name ? at(stream->name) : NULL;
@@ -196,7 +196,7 @@ struct hp_stream_part *hp_stream_part_new(const struct hp_stream_wish *wish, boo
 
 	if (stream && !part)
 		part = part_make(stream);
-	/* What is met again with each of its items would be lost as often. */
+	/* A name used again by each of its items would be lost as often. */
 	if (!part) {
 		if (wish->origin == HP_STREAM_OPENED)
 			count_lost();

@@ -24,7 +24,7 @@ struct hp_account_begin {
 	uint64_t start_ticks;	/* of its life; 0 = unknown */
 };
 
-/* At the start of an image: its name, and in which process it began. */
+/* At the start of an image: its name, and the process in which it began. */
 void hp_account_image(uint32_t pid);
 
 /* Data from the process's previous image, if it ended by exec and is recorded; else zeroes. */

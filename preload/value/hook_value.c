@@ -236,7 +236,7 @@ HP_EXPORT void hotpath_value_show(struct hotpath_value *place, int what, const v
 	struct hp_shown *value;
 	uint64_t bits, number;
 
-	/* What most values are. */
+	/* The usual types of values. */
 	if (HP_LIKELY(size == 4 && (type == HOTPATH_TYPE_INT || type == HOTPATH_TYPE_UINT))) {
 		int32_t narrow;
 

@@ -47,7 +47,7 @@ static inline struct hp_shown *hp_value_of(struct hotpath_value *place, enum hp_
 	return HP_LIKELY(hp_value_is_met(place)) ? place->key : hp_value_meet(place, kind);
 }
 
-/* What must be logged of a change. */
+/* Data of a change to be logged. */
 struct hp_value_change {
 	const struct hotpath_value *place;
 	uint64_t bits;

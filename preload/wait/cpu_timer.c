@@ -71,7 +71,7 @@ struct hp_timer_local {
 
 extern int find_object(void *, void *) __asm__("_dl_find_object") __attribute__((weak));
 
-/* What pthread_atfork of the C library's static part calls; glibc's own, as all of this. */
+/* Called by pthread_atfork of the C library's static part; glibc's own, as all of this. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
 	__attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
@@ -173,7 +173,7 @@ __asm__(".pushsection .text\n"
 /*
  * The C library sets its own handler with the first thread, whose start is behind
  * us then.  Until ours is back the other one gets our signals and ignores them:
- * it checks who sent them.
+ * it checks their sender.
  */
 static bool signal_take(void)
 {

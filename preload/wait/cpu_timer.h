@@ -3,7 +3,7 @@
  * cpu_timer.h - samples of the CPU without the kernel's counters: a CPU timer for
  * each thread, whose signal's handler notes the stack.
  *
- * What keeps it out of the program's way:
+ * Why the program doesn't notice it:
  *
  * - The signal is one that the C library keeps for itself (SIGSETXID, between
  *   the standard signals and SIGRTMIN).  Its functions refuse it or leave it out
@@ -16,8 +16,8 @@
  * - Nothing is locked or allocated in the handler.  Stack is used as by any
  *   handler: on the alternate stack, if the program has one.
  *
- * It stays a signal handler in somebody else's process, so it is there only if
- * somebody asked: HOTPATH_CPU=timer; or functions-cpu by its name, where
+ * It remains a signal handler in someone else's process, so it is installed on
+ * request only: HOTPATH_CPU=timer; or functions-cpu by its name, where
  * perf_event_open is refused.
  */
 #ifndef HP_PRELOAD_WAIT_CPU_TIMER_H

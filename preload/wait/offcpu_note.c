@@ -81,8 +81,8 @@ const struct hp_recorder hp_offcpu_note_recorder = { .configure = configure, .en
 
 /*
  * MOVING until it says whose it is: the sampler would free it once more, under its
- * previous owner's name.  What that one has left in it has its name, so it is not taken
- * until that was read.
+ * previous owner's name.  Notes left in it have their owner's name, so it is not taken
+ * before they were read.
  */
 static bool ring_claim(struct hp_offcpu_ring *ring)
 {
@@ -92,7 +92,7 @@ static bool ring_claim(struct hp_offcpu_ring *ring)
 	    !atomic_compare_exchange_strong_explicit(&ring->state, &state, HP_MOVING,
 						     memory_order_acq_rel, memory_order_relaxed))
 		return false;
-	/* Then the sampler has also read what names its owner. */
+	/* Then the sampler has also read its owner's name. */
 	if (hp_ring_is_read(&(struct hp_ring)HP_RING(ring)))
 		return true;
 	atomic_store_explicit(&ring->state, HP_FREE, memory_order_release);
@@ -278,7 +278,7 @@ __attribute__((noinline)) HP_COLD void hp_offcpu_note_write(uint64_t since, enum
 							    int fd)
 {
 	const struct hp_path_frame frame = HP_PATH_FRAME;
-	/* One moment by both clocks: what follows takes its time. */
+	/* One moment by both clocks: the following takes its time. */
 	const uint64_t now_ns = hp_clock_raw_ns(), now = hp_ticks();
 	int saved = errno;
 	struct hp_offcpu_ring *me = hp_is_confined() ? NULL : ring_of_thread();

@@ -2,12 +2,12 @@
 /*
  * offcpu_note.h - where a thread waited, for the helper that knows only when.
  *
- * The kernel tells every user when a thread left the CPU and came back, but a
- * stack only to who may sample the kernel.  For others the helper asks for notes
- * (hp_ticking.offcpu_least), and the stand-ins of calls that may wait say after
- * each that took long: from when to when, from where, and a piece of the stack,
- * which is as it was before the call.  Nothing is walked here; the helper does
- * that, and only for calls in which the thread was off the CPU.
+ * The kernel tells every user when a thread left the CPU and came back, but
+ * gives a stack only to users who may sample the kernel.  For others the helper
+ * asks for notes (hp_ticking.offcpu_least), and the stand-ins of calls that may
+ * wait say after each that took long: from when to when, from where, and a piece
+ * of the stack, which is as it was before the call.  Nothing is walked here; the
+ * helper does that, and only for calls in which the thread was off the CPU.
  *
  * Not asked, that is a load and a compare; asked, two readings of the clock.
  * Nothing is held across the real call, so a call that is cancelled or left by a

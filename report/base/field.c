@@ -27,8 +27,8 @@ static int digit(char c)
 }
 
 /*
- * Unescapes in place: the result is never longer. A NUL would hide what
- * follows, so none is produced.
+ * Unescapes in place: the result is never longer. A NUL would hide the rest, so
+ * none is produced.
  */
 static void unescape(char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - what cJSON lacks: exact integers, untrusted text.
+ * json.h - additions to cJSON: exact integers, untrusted text.
  */
 #ifndef HP_REPORT_BASE_JSON_H
 #define HP_REPORT_BASE_JSON_H

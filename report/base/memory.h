@@ -3,7 +3,7 @@
  * memory.h - allocate or exit: a report truncated by a failed allocation helps
  * no one, and exiting loses nothing.
  *
- * Folder: report/base - what every command needs: memory, text and numbers,
+ * Folder: report/base - common parts of all commands: memory, text and numbers,
  *   JSON, maps, options, exit codes
  * May use: segment util
  */

@@ -64,7 +64,7 @@ static void complain_unknown(const char *command, const char *word, const struct
 	free(name);
 }
 
-/* What getopt_long(3) wants to know of a table. */
+/* A table's options in the form of getopt_long(3). */
 struct getopt_form {
 	struct option options[HP_OPTIONS_MAX + 2];
 	char letters[2 * HP_OPTIONS_MAX + 4];

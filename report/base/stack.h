@@ -9,8 +9,9 @@
 #define HP_REPORT_BASE_STACK_H
 
 /*
- * Returns what `run` returns.  If the stack is limited to less, it runs in a thread with a large
- * one, and the process exits with its result.  Threads that it creates also get a large stack.
+ * Returns the result of `run`.  If the stack is limited to less, it runs in a thread with a
+ * large one, and the process exits with its result.  Threads that it creates also get a large
+ * stack.
  */
 int hp_stack_run(int (*run)(int argc, char **argv), int argc, char **argv);
 

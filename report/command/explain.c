@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explain.c - `hotpath explain`: what a finding follows from, when it is wrong, and how to
- * verify it.
+ * explain.c - `hotpath explain`: a finding's evidence, when it is wrong, and how to verify
+ * it.
  */
 #include <errno.h>
 #include <stdio.h>

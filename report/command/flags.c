@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flags.c - `hotpath flags COMPILER`: what to compile with, as one line for $(...).
+ * flags.c - `hotpath flags COMPILER`: compiler flags, as one line for $(...).
  *
  * The right flag depends on the kind of compiler, not on its name: cc, ccache, a
  * cross compiler, a wrapper script.  So its own macros are queried; its name
@@ -223,7 +223,7 @@ static void folders_read(struct folders *folders, char *said)
 	}
 }
 
-/* Ours, in the language of the programmers, without what adds folders of the project's. */
+/* Ours, in the language of the programmers, without additions of the project's folders. */
 static char **question_environment(void)
 {
 	static char language[] = "LC_ALL=C";
@@ -303,7 +303,7 @@ static bool settle(struct compiler *compiler)
 	return true;
 }
 
-/* Who compiles here by absolute paths would get no hook at all. */
+/* A project that compiles by absolute paths here would get no hook at all. */
 static void warn_of_own_path(const struct folders *folders)
 {
 	char here[PATH_MAX];

@@ -5,7 +5,7 @@
  * The kernel notifies a parent that its child was continued, but a stopped parent doesn't run,
  * and no one else is notified.  So while we are stopped, a process of ours reads the states in
  * /proc every 10 ms, and continues us when the program is running again.  It has its own
- * session: what a shell sends to the job does not stop it as well.
+ * session: a shell's signals to the job do not stop it as well.
  */
 #include "report/command/follow.h"
 
@@ -64,7 +64,7 @@ static bool is_stopped(pid_t pid)
 	return state_of(pid) == 'T';
 }
 
-/* The process beside us.  Ends with us, or when we are continued. */
+/* The separate process.  Ends with us, or when we are continued. */
 static void watch(pid_t program, pid_t us)
 {
 	const struct timespec slice = { 0, LOOK_NS };

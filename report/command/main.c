@@ -74,7 +74,7 @@ static void usage(FILE *out)
 	      out);
 }
 
-/* What users ask first, each with the command that answers it. */
+/* Users' first questions, each with the command that answers it. */
 static void tour_print(void)
 {
 	fputs("\nFive questions:\n"
@@ -91,7 +91,7 @@ static void tour_print(void)
 	      stdout);
 }
 
-/* `hotpath help` also lists what can be set; --help fits a screen. */
+/* `hotpath help` also lists the settings; --help fits a screen. */
 static void settings_list(void)
 {
 	puts("\nVariables:");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output.h - where a report goes, and who does not read it.
+ * output.h - where a report goes, and readers that don't read.
  *
  * A pipe may be full, or have no reader yet.  So the text is given in two steps: first the parts
  * that need no waiting, then, when the run is kept, the rest.

@@ -290,7 +290,7 @@ static int options_read(struct ask *ask, int argc, char **argv)
 
 /* --- input --- */
 
-/* Somebody made the file shorter while it was read. */
+/* Another process truncated the file while it was read. */
 static int say_cut(int status)
 {
 	if (!hp_guard_has_met())
@@ -394,7 +394,7 @@ static int print(struct hp_report *report, const struct ask *ask, struct hp_outp
 	return HP_EXIT_FAILED;
 }
 
-/* The last line: what else this run can tell.  It is kept, so it needs not be run again. */
+/* The last line: further questions to this run.  It is kept, so it needs not be run again. */
 static void hint(struct hp_report *report, const struct ask *ask, struct hp_output *output)
 {
 	struct hp_look look = hp_look_of(output->fd, &ask->settings);
@@ -509,7 +509,7 @@ static int page_print(struct hp_report *report, const struct ask *ask)
 	return error ? HP_EXIT_FAILED : 0;
 }
 
-/* Somebody asks about a run. */
+/* A user asks about a run. */
 static int show(struct hp_report *report, const struct ask *ask)
 {
 	struct hp_output output;
@@ -538,7 +538,7 @@ static int show(struct hp_report *report, const struct ask *ask)
 
 /*
  * The program's own defaults.  At its end it comes with the environment, as its first process had
- * it; a segment or a kept file may say by now what somebody else wants.
+ * it; a segment or a kept file may by then contain another user's claims.
  */
 static void defaults_apply(struct ask *ask, const struct hp_segment *segment)
 {

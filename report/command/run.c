@@ -2,7 +2,7 @@
 /*
  * run.c - `hotpath run`: start a program with the library in it, and be its parent.
  *
- * What LD_PRELOAD alone cannot do: know how the program ended (exit code or
+ * Advantages over LD_PRELOAD alone: know how the program ended (exit code or
  * signal, CPU time, peak memory), have the sampler outside of a container or
  * PID namespace that dies with the program, and return after the report is
  * printed, whatever end the program had.
@@ -422,7 +422,7 @@ static int run_program(struct run *run)
 	return end_like(status, &run->follow.old_mask);
 }
 
-/* What will be missing in the report, before the program prints its own. */
+/* Missing parts of the report, before the program prints its own. */
 static void tell_obstacle(const struct run *run)
 {
 	const struct hp_program *program = &run->program;

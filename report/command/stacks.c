@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks.c - `hotpath stacks PID`: what every thread of a running process does now.
+ * stacks.c - `hotpath stacks PID`: stacks of all threads of a running process.
  */
 #include <errno.h>
 #include <pwd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trial.h - a report is made in time, or made again with less.
+ * trial.h - makes a report in time, or again with less.
  *
- * What holds a report up is the program's files: debug information on a file system that does not
+ * A report is held up by the program's files: debug information on a file system that does not
  * answer, or made to be read forever.  No such call can be broken off, but a process can.  So the
  * report is made by a child, and the waiting parent makes it without these files when the time is
  * over.

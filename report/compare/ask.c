@@ -2,9 +2,9 @@
 /*
  * ask.c - the options of `hotpath compare`, and the words after them.
  *
- * Options end at the first other word, as in all commands that run programs: what
- * follows may be a program's options.  But where runs are given, options may stand after
- * them.  Both sides are divided by "--"; two runs need none.
+ * Options end at the first other word, as in all commands that run programs: the rest
+ * may be a program's options.  But where runs are given, options may stand after them.
+ * Both sides are divided by "--"; two runs need none.
  */
 #include "report/compare/ask.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask.h - what `hotpath compare` is to do: its command line, read.
+ * ask.h - the request to `hotpath compare`: its command line, read.
  */
 #ifndef HP_REPORT_COMPARE_ASK_H
 #define HP_REPORT_COMPARE_ASK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.c - `hotpath compare`: reads or makes the runs, says what differs, and exits as a
- * build server wants it.
+ * command.c - `hotpath compare`: reads or makes the runs, prints the differences, and exits
+ * with a status for build servers.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -147,7 +147,7 @@ static struct called called_of(const cJSON *report)
 	return called;
 }
 
-/* True if `name` is the comm, perhaps in [brackets] as code without symbols has it. */
+/* True if `name` is the comm, perhaps in [brackets] as for code without symbols. */
 static bool is_comm(const struct called *called, const char *name)
 {
 	size_t size = called->comm ? strlen(called->comm) : 0;
@@ -322,9 +322,9 @@ void hp_compare_init(struct hp_compare *compare, const char *a, size_t a_count, 
 					       .runs = compare->runs + a_count };
 }
 
-/* --- what can be compared --- */
+/* --- comparable rows --- */
 
-/* In one run at least: what a run has nothing of, its report may leave out. */
+/* In one run at least: a report may omit empty sections. */
 static bool is_there(const struct hp_compare *compare, size_t measure, size_t first, size_t count)
 {
 	for (size_t i = first; i < first + count; i++)

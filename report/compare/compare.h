@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.h - two sets of runs beside each other: what differs beyond chance.
+ * compare.h - two sets of runs beside each other: differences beyond chance.
  *
  * Counts come first.  How often a function is called or allocates does not depend
  * on how busy the machine is: if all runs of a side agree, one run a side is
@@ -59,7 +59,7 @@ struct hp_compare_measure {
 	const char *value;	/* key of the figure, in `raw` or `summary` */
 	enum hp_compare_unit unit;
 	enum hp_compare_kind kind;
-	bool is_detail;	/* says by call path what another one says by function */
+	bool is_detail;	/* has by call path the same data as another one by function */
 };
 
 extern const struct hp_compare_measure hp_compare_measures[];
@@ -88,7 +88,7 @@ struct hp_compare_run {
 	double ready;	/* share of its threads' time without a core; NAN = not known */
 	double started;	/* seconds; NAN = not known */
 	double threads;
-	double status;	/* as wait(2) has it; NAN = not known */
+	double status;	/* as from wait(2); NAN = not known */
 };
 
 struct hp_compare_side {
@@ -115,9 +115,9 @@ struct hp_compare {
 };
 
 /*
- * Takes `a_count` reports in JSON of A, then `b_count` of B, in any order;
- * at last hp_compare_judge of judge.h, which calls hp_compare_settle: that leaves out what one
- * side does not have.  Never fails.
+ * Takes `a_count` reports in JSON of A, then `b_count` of B, in any order; at last
+ * hp_compare_judge of judge.h, which calls hp_compare_settle: that omits the rows that one
+ * side lacks.  Never fails.
  */
 void hp_compare_init(struct hp_compare *compare, const char *a, size_t a_count, const char *b,
 		     size_t b_count);
@@ -131,15 +131,15 @@ bool hp_compare_is_change(const struct hp_compare_row *row);
 /* The change in percent of A; of a new row infinity, NAN if it is not known. */
 double hp_compare_percent(const struct hp_compare_row *row);
 
-/* The word for a verdict, as JSON has it. */
+/* The word for a verdict in JSON. */
 const char *hp_compare_word(enum hp_compare_verdict verdict);
 
 /* Examines a run while it is open. */
 typedef void hp_compare_seen(void *context, struct hp_report *report);
 
 /*
- * A report in JSON of what `path` names, as hp_input_open understands it, or JSON in a file.
- * `seen` sees the run, if there is more of it than JSON; NULL = no one does.
+ * A report in JSON of the run `path`, as for hp_input_open, or JSON in a file. `seen` sees
+ * the run, if there is more of it than JSON; NULL = no one does.
  */
 struct cJSON *hp_compare_load(const char *path, hp_compare_seen *seen, void *context);
 

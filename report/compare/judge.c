@@ -69,8 +69,7 @@ static bool has_threads(const struct hp_compare *compare)
 }
 
 /*
- * No one knows what varies where there is one run of threads: a large difference counts
- * all the same.
+ * With one run of threads the variation is unknown: a large difference counts anyway.
  */
 static bool is_clear(const struct hp_compare *compare, const struct hp_compare_row *row)
 {
@@ -80,7 +79,10 @@ static bool is_clear(const struct hp_compare *compare, const struct hp_compare_r
 	       (change >= THREADED_COUNT && change >= THREADED_SHARE * fmax(row->a, row->b));
 }
 
-/* Peak RSS depends on what else is mapped and read around: 7 % between equal runs on a busy machine. */
+/*
+ * Peak RSS depends on other mappings and the kernel's readahead: 7 % between equal runs
+ * on a busy machine.
+ */
 static bool is_loosely_clear(const struct hp_compare_row *row)
 {
 	return fabs(row->b - row->a) >= LOOSE_SHARE * fmax(row->a, row->b);

@@ -57,7 +57,7 @@ static void cells_fill(struct hp_compare_line *line)
 		strcpy(line->percent.text, "new");
 }
 
-/* --- what fails --- */
+/* --- failures --- */
 
 static double total_of(const struct hp_compare *compare, const struct hp_compare_measure *measure)
 {
@@ -287,7 +287,7 @@ static char *side_text(const struct hp_compare_side *side)
 	return text;
 }
 
-/* One run a side cannot tell what varies by itself. */
+/* One run of each cannot show natural variation. */
 static const char *single_note(const struct hp_compare *compare, const struct hp_compare_text *text)
 {
 	bool is_single = compare->a.count < 2 || compare->b.count < 2;

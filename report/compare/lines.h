@@ -23,7 +23,7 @@ struct hp_compare_line {
 struct hp_compare_lines {
 	struct hp_compare_line *list;
 	size_t count, room;
-	char *note;	/* what must be known of those that are not listed */
+	char *note;	/* facts about the rows that are not listed */
 };
 
 struct hp_compare_text {

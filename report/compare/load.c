@@ -65,7 +65,7 @@ static char *sections_wanted(void)
 	return list;
 }
 
-/* That a section is empty means something only if somebody looked. */
+/* An empty section means something only if it was recorded. */
 static void unrecorded_remove(const struct hp_report *report, cJSON *json)
 {
 	uint32_t recorded = report->model.recorded;
@@ -79,7 +79,7 @@ static void unrecorded_remove(const struct hp_report *report, cJSON *json)
 	}
 }
 
-/* As `hotpath report --format json --limit 0` has it. */
+/* As from `hotpath report --format json --limit 0`. */
 static cJSON *report_json(struct hp_input *input, hp_compare_seen *seen, void *context)
 {
 	struct hp_settings settings;

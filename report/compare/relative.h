@@ -6,7 +6,7 @@
  * together, by more than the difference in question.  So each run gets a factor: the median,
  * over its functions, of their time divided by their median over all runs.  A function that
  * changed stands out against it.  The factor is robust as long as fewer than half of the
- * functions changed: what changes all alike is seen by the plain test only.
+ * functions changed: changes that affect all functions alike are seen by the plain test only.
  */
 #ifndef HP_REPORT_COMPARE_RELATIVE_H
 #define HP_REPORT_COMPARE_RELATIVE_H

@@ -37,7 +37,7 @@
 
 extern char **environ;
 
-/* What must be the same for all runs. */
+/* Settings that must be the same for all runs. */
 struct runner {
 	const struct hp_compare_ask *ask;
 	char folder[64];
@@ -69,7 +69,7 @@ static void folder_remove(struct runner *runner)
 	free(runner->segment);
 }
 
-/* The report is made from the segment, by us; and kept runs are those that somebody requested. */
+/* The report is made from the segment, by us; and only requested runs are kept. */
 static void environment_set(const struct runner *runner)
 {
 	setenv("HOTPATH_OUTPUT_FORMAT", "none", 1);
@@ -112,8 +112,8 @@ static void interrupts_ignore(struct runner *runner)
 }
 
 /*
- * Returns how it ended, as wait(2) has it, or -1: it could not be started. `usage` has
- * the resources of it and its children.
+ * Returns the status as from wait(2), or -1: it could not be started. `usage` has the
+ * resources of it and its children.
  */
 static int run_once(struct runner *runner, char **command, size_t count, struct rusage *usage)
 {
@@ -148,7 +148,7 @@ static int run_once(struct runner *runner, char **command, size_t count, struct 
 	return status;
 }
 
-/* What hotpath-run could not start, it has told; a crash is reported here. */
+/* hotpath-run has reported a program that could not start; a crash is reported here. */
 static bool is_good(int status, const char *command)
 {
 	if (status == -1)

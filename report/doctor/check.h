@@ -2,9 +2,9 @@
 /*
  * check.h - the checks of `hotpath doctor`, as data.
  *
- * A check is an id, a function and its possible outcomes: for each outcome what
- * works, what does not, and the remedy. The function returns the outcome and
- * its finding; the texts are in the table.
+ * A check is an id, a function and its possible outcomes: for each outcome the
+ * working parts, the missing parts, and the remedy. The function returns the
+ * outcome and its finding; the texts are in the table.
  */
 #ifndef HP_REPORT_DOCTOR_CHECK_H
 #define HP_REPORT_DOCTOR_CHECK_H

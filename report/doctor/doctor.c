@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor.c - `hotpath doctor [PROGRAM]`: what can be profiled here, what
- * cannot, and the remedies.
+ * doctor.c - `hotpath doctor [PROGRAM]`: which parts work here, which don't,
+ * and the remedies.
  *
  * The checks are data (check.h); this runs and prints them.
  */

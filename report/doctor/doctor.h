@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor.h - `hotpath doctor`: what can be profiled on this machine or of a
- * program.
+ * doctor.h - `hotpath doctor`: checks of this machine or of a program.
  *
- * Folder: report/doctor - `hotpath doctor`: what can be profiled here, or of
+ * Folder: report/doctor - `hotpath doctor`: checks of this machine, or of
  *   a program
  * May use: report/base report/elf report/name report/store segment
  */

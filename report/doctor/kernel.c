@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.c - what kernel, clock and container allow. It tries each feature,
- * since a version or setting does not show what a filter or hypervisor removes.
+ * kernel.c - limits of kernel, clock and container. It tries each feature,
+ * since versions and settings do not show the effect of a filter or hypervisor.
  */
 #include <errno.h>
 #include <inttypes.h>

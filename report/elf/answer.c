@@ -3,8 +3,8 @@
  * answer.c - see answer.h.
  *
  * The file is in this machine's byte order: head, ranges by address, lines,
- * texts.  Only this user can access it, but every number in it is checked all
- * the same, when it is used.
+ * texts.  Only this user can access it, but every number in it is checked
+ * anyway, when it is used.
  */
 #include "report/elf/answer.h"
 

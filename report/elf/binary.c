@@ -45,7 +45,7 @@ struct dw {
 	Dwfl_Callbacks callbacks;
 };
 
-/* What a symbol's or needed library's name implies. */
+/* Conclusions from a symbol's or needed library's name. */
 enum side { SIDE_ANY, SIDE_DEFINED, SIDE_NEEDED };
 
 struct mark {

@@ -140,7 +140,7 @@ static size_t inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file
 		return hp_inlines_in(inlines, file, address, list);
 	if (hp_answers_find(file->answers, address, list, &count))
 		return count;
-	/* What cannot be read now may be readable for the next report. */
+	/* A file that is unreadable now may be readable for the next report. */
 	if (!hp_symbol_file_module(file))
 		return 0;
 	learn(inlines, file, address);

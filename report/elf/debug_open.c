@@ -2,7 +2,7 @@
 /*
  * debug_open.c - an open() for elfutils: opens files only and never blocks.
  *
- * The program's file tells where its debug information is: .gnu_debuglink,
+ * The program's file names the place of its debug information: .gnu_debuglink,
  * .gnu_debugaltlink, the name of a .dwo or .dwp file, and the folder .debug
  * beside it. libdw opens whatever is there, and opening a pipe without a writer
  * blocks forever. It calls a callback for some of these files only, depending

@@ -32,7 +32,7 @@ char *hp_member_name(struct hp_symbol_file *file, const struct hp_member_wanted 
 
 /*
  * The same of a variable: a fresh "accounts[7].m" for the member `wanted->offset` bytes after the
- * start of the variable `name` (as debug information has it, without namespaces) of `wanted->size`
+ * start of the variable `name` (as in debug information, without namespaces) of `wanted->size`
  * bytes.  The address and the functions are not looked at.
  */
 char *hp_member_of_variable(struct hp_symbol_file *file, const char *name,

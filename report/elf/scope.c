@@ -183,7 +183,7 @@ static bool is_lambda(const struct hp_dwarf *dw, Dwarf_Die *class)
 	return false;
 }
 
-/* The demangler counts lambdas; here their lines tell them apart. */
+/* The demangler counts lambdas; here their lines distinguish them. */
 static char *unnamed_part(const struct hp_dwarf *dw, Dwarf_Die *die)
 {
 	int line = 0;

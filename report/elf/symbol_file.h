@@ -6,7 +6,7 @@
  * loaded when debug information is first needed and may exist.  Only one thread
  * at a time may do that; once read, all threads may use the symbols.
  *
- * Folder: report/elf - what an ELF file and its debug information say:
+ * Folder: report/elf - ELF files and their debug information:
  *   symbols, lines, scopes, inlined functions, readable names
  * May use: report/base report/read segment segment/layout util
  */

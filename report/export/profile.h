@@ -84,7 +84,7 @@ void hp_profile_text(gzFile out, const char *text);
 void hp_profile_column_write(gzFile out, const char *name, const struct hp_profile_column *column);
 void hp_profile_column_add(struct hp_profile_column *column, int64_t value);
 
-/* --- what a thread has --- */
+/* --- data of a thread --- */
 
 struct hp_profile_thread {
 	uint32_t pid;

@@ -4,7 +4,7 @@
  * profile:
  *
  *   Wait   it gave up the processor, with its stack: from the kernel's records
- *   Lock   the longest wait for a lock at a place, and who had it
+ *   Lock   the longest wait for a lock at a place, and its holder
  *   Call   the longest calls of instrumented functions
  *   Busy   the longest busy spans of event loops, from HOTPATH_LOOP_LAG_MS on
  *

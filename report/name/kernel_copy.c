@@ -3,7 +3,7 @@
  * kernel_copy.c - see kernel_copy.h.
  *
  * The file is in this machine's byte order: head, addresses, offsets of names, names.
- * Only this user can access it, but everything in it is checked all the same.
+ * Only this user can access it, but everything in it is checked anyway.
  */
 #include "report/name/kernel_copy.h"
 

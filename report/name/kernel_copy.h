@@ -6,7 +6,7 @@
  * the rest of a report. Apart from modules and BPF programs they stay the same
  * until the next boot, so the copy only has the kernel's own text. It is used
  * while the boot-id is the same and the start of /proc/kallsyms shows this
- * process the same addresses: if they are hidden by now, the copy is not used
+ * process the same addresses: if they are hidden now, the copy is not used
  * either.
  */
 #ifndef HP_REPORT_NAME_KERNEL_COPY_H

@@ -3,7 +3,7 @@
  * name.c - takes demangled names apart.
  *
  * A demangled name is [return type] scope::scope::name[<...>][(parameters)]
- * [qualifiers].  Brackets nest; what follows `operator` is not a bracket, and
+ * [qualifiers].  Brackets nest; the text after `operator` is not a bracket, and
  * "(anonymous namespace)" is not a list of parameters.
  */
 #include "report/name/name.h"

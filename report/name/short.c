@@ -118,7 +118,7 @@ static size_t without_hash(const char *name, size_t size)
 	return size - 19;
 }
 
-/* What may follow the parameters. */
+/* Allowed after the parameters. */
 static size_t without_qualifier(const char *name, size_t size)
 {
 	static const char *const words[] = { " const", " volatile", " &", " &&", " noexcept" };

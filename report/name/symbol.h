@@ -106,7 +106,7 @@ const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t o
 					  uint64_t address);
 
 /*
- * What a heap block has at an offset, as debug information of the unit with this code says: a
+ * The member at an offset of a heap block, from debug information of the unit with this code: a
  * fresh "Session::m" (report/elf/member.h); NULL = not known, or it is not to be requested here.
  */
 char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,

@@ -3,7 +3,7 @@
  * account.h - resources used by the images of each program, as recorded by
  * their processes.
  *
- * An image is what runs between two execs.  Most have ended and are already
+ * An image is the program between two execs.  Most have ended and are already
  * summed up by name (hp_run); the last one of each process record is separate.
  */
 #ifndef HP_REPORT_READ_ACCOUNT_H

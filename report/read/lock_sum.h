@@ -12,7 +12,7 @@
 #include "report/read/model.h"
 #include "segment/layout/lock.h"
 
-/* Sums over untimed holds; FORMAT.md says what follows from them. */
+/* Sums over untimed holds; FORMAT.md has the consequences. */
 struct hp_lock_rest {
 	double count;	/* holds that were neither timed nor sampled */
 	double known;	/* certain time of these and the sampled ones, ticks */

@@ -8,7 +8,7 @@
  * settings and output.
  *
  * Folder: report/read - a segment as plain structs: processes, functions, the
- *   calling-context tree, samples, and what locks and channels share
+ *   calling-context tree, samples, and common parts of locks and channels
  * May use: report/base segment segment/layout util
  */
 #ifndef HP_REPORT_READ_MODEL_H
@@ -128,7 +128,7 @@ struct hp_model_function {
 	double self_more;
 };
 
-/* A function as one block has it. */
+/* A function in one block. */
 struct hp_model_record {
 	uint64_t offset;	/* of its hp_function */
 	uint64_t gist;	/* of its hp_gist */

@@ -98,7 +98,7 @@ void hp_reader_objects(struct hp_reader *reader)
 		reader->parts[i].objects = objects_of(reader, reader->parts[i].begin);
 }
 
-/* Any process may have written what a tainted segment says. */
+/* Any process may have written a tainted segment. */
 static bool is_tainted(const struct hp_reader *reader, uint64_t begin)
 {
 	const struct hp_levels *levels =

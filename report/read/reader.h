@@ -55,8 +55,8 @@ uint64_t hp_reader_after(struct hp_reader *reader, uint64_t at, uint64_t next);
 void hp_reader_objects(struct hp_reader *reader);
 
 /*
- * Who named an object to us: the user of its segment (0 = the session's own, else
- * the place of the part + 1), or of the processes that have it mapped.
+ * The user who named an object: the user of its segment (0 = the session's own,
+ * else the place of the part + 1), or of the processes that have it mapped.
  */
 struct hp_object;
 struct hp_user hp_reader_user(const struct hp_reader *reader, uint32_t part,

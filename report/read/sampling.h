@@ -70,8 +70,8 @@ void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader
 bool hp_sampling_has_weights(const struct hp_model_sampling *sampling);
 
 /*
- * Half of a 95 % interval of what bursts add up to, ns: `squares` is the sum over all of them of
- * (what one added, us) squared.
+ * Half of a 95 % interval of the bursts' sum, ns: `squares` is the sum over all of them of
+ * (one's contribution, us) squared.
  */
 double hp_sampling_burst_error(const struct hp_bursts *bursts, uint64_t blocked_ns,
 			       uint64_t squares);

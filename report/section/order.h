@@ -11,7 +11,7 @@
 #include "report/section/core/section.h"
 
 /*
- * Fills the list as section->fill does, sorted by the requested column if the section has it: numbers
+ * Fills the list like section->fill, sorted by the requested column if the section has it: numbers
  * from the largest down, texts from A to Z, unknown values last.  Trees keep their order.
  */
 void hp_section_fill(struct hp_report *report, const struct hp_section *section,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known.h - hotpath's records on a running process: what its threads wait for,
- * and which locks they hold.
+ * known.h - hotpath's records on a running process: its threads' waits, and the
+ * locks they hold.
  */
 #ifndef HP_REPORT_STACKS_KNOWN_H
 #define HP_REPORT_STACKS_KNOWN_H

@@ -3,7 +3,7 @@
  * process.h - the address space of a running process: its mappings and the files
  * in them.
  *
- * Folder: report/stacks - what every thread of a running process does now: stops each briefly,
+ * Folder: report/stacks - the stacks of all threads of a running process: stops each briefly,
  *   unwinds copies of the stacks, merges equal ones
  * May use: report/base report/elf report/name report/read report/section report/section/core
  *   report/section/wait report/store report/view segment segment/layout util

@@ -20,7 +20,7 @@
 #include "report/name/legend_gather.h"
 #include "report/section/sections.h"
 
-/* The name of this run's first file: its program may have another name by now. */
+/* The name of this run's first file: its program may have been renamed. */
 static void find_name(const struct hp_store *store, char name[HP_STORE_NAME], uint32_t pid)
 {
 	size_t count, stamp = strcspn(name, "-");

@@ -4,7 +4,7 @@
  *
  * Nothing here blocks except one poll(). SO_PEERCRED identifies the listener as
  * soon as the connection is made. It is checked even if the kernel has reported
- * the socket's owner, since another process may have taken the name by now.
+ * the socket's owner, since another process may have taken the name since.
  */
 #include "report/store/live_ask.h"
 

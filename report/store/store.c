@@ -190,7 +190,7 @@ static int open_usual(struct hp_store *store)
 	return store->fd < 0 ? store->fd : 0;
 }
 
-/* Its name is predictable, so it may belong to somebody else or be a link. */
+/* Its name is predictable, so it may belong to another user or be a link. */
 static int open_spare(struct hp_store *store)
 {
 	store->spare_fd = open_folder(store, store->spare_path, S_IRWXG | S_IRWXO);
@@ -461,7 +461,7 @@ int hp_store_begin(struct hp_store *store, const char *name)
 	mode_t mask = umask(077);
 	int fd;
 
-	clean_temporaries(store->fd);	/* first, since they may be what fills the disk */
+	clean_temporaries(store->fd);	/* first, since they may be filling the disk */
 	temporary_name(temporary, name);
 	fd = open_new(store, temporary);
 	if (fd < 0)

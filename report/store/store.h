@@ -2,7 +2,7 @@
 /*
  * store.h - the folder of kept runs: ${XDG_STATE_HOME:-~/.local/state}/hotpath.
  *
- * If that is impossible (no HOME, somebody else's HOME, read-only), runs are
+ * If that is impossible (no HOME, another user's HOME, read-only), runs are
  * kept in the fallback folder, /var/tmp/hotpath-UID. It is only used if this
  * user owns it with mode 0700. Readers search both.
  *
@@ -74,8 +74,8 @@ void hp_store_name(char name[HP_STORE_NAME], int64_t started_unix_ns, const char
 		   uint32_t pid);
 
 /*
- * A new file, 0600, for what will be `name`; hp_store_finish gives it that name,
- * in place of an earlier file of the same run, or removes it.  Returns a
+ * A new file, 0600, which will become `name`; hp_store_finish gives it that
+ * name, in place of an earlier file of the same run, or removes it.  Returns a
  * descriptor or -errno, and -errno or 0.
  */
 int hp_store_begin(struct hp_store *store, const char *name);

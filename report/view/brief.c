@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * brief.c - the default report: what weighs in a run, on one screen.
+ * brief.c - the default report: the main facts of a run, on one screen.
  *
- * It has parts: the head, what to do, the CPU, waits, memory, a last line on how good the figures
- * are.  A part without anything worth telling is not there.  Rows are numbers, a name, and a
- * remark; numbers are never cut, the name gets a share of the width, and the remark the rest.  If
- * all of it were more than LINES_MAX lines, the longest parts lose their last rows.
+ * It has parts: the head, recommendations, the CPU, waits, memory, a last line on accuracy.  A
+ * part without anything worth telling is not there.  Rows are numbers, a name, and a remark;
+ * numbers are never cut, the name gets a share of the width, and the remark the rest.  If all of
+ * it were more than LINES_MAX lines, the longest parts lose their last rows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -418,7 +418,7 @@ static size_t lines_of(const char *text)
 	return lines;
 }
 
-/* A fresh text of what a function writes. */
+/* A function's output as a fresh text. */
 static char *written(void (*write)(struct hp_report *, const struct hp_look *, FILE *),
 		     struct hp_report *report, const struct hp_look *look)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * brief_finding.c - what to do: the findings, in the default report.
+ * brief_finding.c - recommendations: the findings, in the default report.
  *
  * Each is a sentence, and below it an upper bound of the gain, the evidence and its
  * certainty.  Lines are wrapped between words.

@@ -307,7 +307,10 @@ static void nameless_write(struct hp_report *report, const struct hp_answer *ans
 	}
 }
 
-/* What this run can tell beyond the default report: the tables, and who calls its busiest function. */
+/*
+ * More data of this run than in the default report: the tables, and the callers
+ * of its busiest function.
+ */
 char *hp_brief_hint(struct hp_report *report, const struct hp_look *look)
 {
 	const struct hp_model_function *f = hp_functions_busiest(report);

@@ -14,13 +14,13 @@ const char *hp_part_share(struct hp_text_cell *cell, double part, double whole);
 /* The command, its duration, where its time went, its CPU and memory. */
 void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* What to do: the findings with the largest gains, or a sentence without any. */
+/* Recommendations: the findings with the largest gains, or a sentence without any. */
 void hp_part_findings_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* A fresh line: what to ask this run next; NULL = nothing to say. */
+/* A fresh line: the next question to this run; NULL = nothing to say. */
 char *hp_brief_hint(struct hp_report *report, const struct hp_look *look);
 
-/* How good the figures are, and what to ask next. */
+/* Accuracy of the figures, and the next question. */
 void hp_part_quality_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
 /*

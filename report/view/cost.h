@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost.h - what profiling cost: one figure for text and JSON.
+ * cost.h - the cost of profiling: one figure for text and JSON.
  */
 #ifndef HP_REPORT_VIEW_COST_H
 #define HP_REPORT_VIEW_COST_H

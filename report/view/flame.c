@@ -174,7 +174,7 @@ void hp_flame_prune(struct hp_flame *flame, struct hp_flame_tree *tree, size_t m
 	*tree = small;
 }
 
-/* --- what there is --- */
+/* --- contents --- */
 
 static void graph_add(struct hp_flame *flame, const struct hp_flame_graph *graph)
 {

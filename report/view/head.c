@@ -176,7 +176,7 @@ static void sums_write(struct hp_report *report, FILE *out)
 		model->peak_rss_kb ? hp_format_bytes(&cell, model->peak_rss_kb * 1024) : "-");
 }
 
-/* --- what takes most, by section --- */
+/* --- the largest, by section --- */
 
 static void top_value_write(const struct hp_report *report, const struct hp_value *value, FILE *out)
 {
@@ -408,7 +408,10 @@ static void unsampled_write(struct hp_report *report, FILE *out)
 			hp_format_time(&whole, (double)report->model.cpu_ns));
 }
 
-/* What interrupts for samples cost is in no sample, and the helper's time in none of the program's. */
+/*
+ * The cost of sampling interrupts is in no sample, and the helper's time in none of the
+ * program's.
+ */
 static void cost_write(struct hp_report *report, FILE *out)
 {
 	const struct hp_model *model = &report->model;

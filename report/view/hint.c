@@ -40,7 +40,7 @@ static void tally_add(struct tally *tally, const struct hp_model_function *funct
 	tally->count += tally->count < LOOKED_AT;
 }
 
-/* Where compilers and distributions put headers, as DWARF has it: perhaps with `..` in it. */
+/* Folders of headers of compilers and distributions, as in DWARF: perhaps with `..` in it. */
 static bool is_system_file(const char *file)
 {
 	static const char *const parts[] = { "/usr/include/", "/lib/gcc", "/include/c++/",
@@ -77,7 +77,7 @@ static bool is_of_system(struct hp_report *report, uint32_t function)
 	return is_system_name(hp_symbols_name(report->symbols, function));
 }
 
-/* What helps depends on the compiler, which debug information names. */
+/* The remedy depends on the compiler, which debug information names. */
 static char *text_of(struct hp_report *report, uint32_t worst)
 {
 	static const char problem[] = "most calls are of functions in system headers;";

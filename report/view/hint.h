@@ -8,9 +8,9 @@
 #include "report/section/core/report.h"
 
 /*
- * If functions of system headers make most of the calls: what to compile with
- * instead, one or two lines without newline at the end.  NULL: they do not, or
- * there are so few calls that it does not matter.  Free it.
+ * If functions of system headers make most of the calls: better flags, one or
+ * two lines without newline at the end.  NULL: they do not, or there are so few
+ * calls that it does not matter.  Free it.
  */
 char *hp_hint_headers(struct hp_report *report);
 

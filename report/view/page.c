@@ -2,9 +2,9 @@
 /*
  * page.c - see page.h.
  *
- * page.html has two marks: where styles go, and where scripts go.  What a saved
- * page may execute is listed by hashes of its scripts, so that nothing which a
- * name of the profiled program brings along can be one.
+ * page.html has two marks: where styles go, and where scripts go.  A saved page
+ * may only execute scripts listed by hash, so no name from the profiled program
+ * can inject one.
  */
 #include "report/view/page.h"
 

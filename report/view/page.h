@@ -18,7 +18,7 @@ struct hp_page_file {
 	const char *name; /* in report/web, and below /page/ of the server */
 	const char *type; /* of the content */
 	const char *text;
-	const char *hash; /* as a Content-Security-Policy has it */
+	const char *hash; /* as a Content-Security-Policy */
 };
 
 extern const struct hp_page_file hp_page_files[];

@@ -11,8 +11,8 @@
 #include "report/section/core/report.h"
 
 /*
- * The run as a whole, fresh: program, times, memory, and `sections`: what each
- * has, or why it is empty.
+ * The run as a whole, fresh: program, times, memory, and `sections`: each one's
+ * data, or why it is empty.
  */
 cJSON *hp_page_overview(struct hp_report *report);
 

@@ -173,7 +173,7 @@ static const struct hp_model_thread *thread_of(const struct hp_model *model,
 	return NULL;
 }
 
-/* A share in thousandths as JSON has it, without zeros at its end; returns where it ends. */
+/* A share in thousandths for JSON, without trailing zeros; returns where it ends. */
 static char *share_put(char *at, unsigned share)
 {
 	*at++ = share >= 1000 ? '1' : '0';

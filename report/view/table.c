@@ -234,7 +234,7 @@ static char **cell_at(struct grid *grid, size_t row, size_t column)
 	return &grid->cells[row * grid->column_count + column];
 }
 
-/* Names that differ look different, so they are made together; what somebody called so stays. */
+/* Names that differ look different, so they are made together; names from the source stay. */
 static void names_make(struct grid *grid, size_t i)
 {
 	size_t count = grid->list.shown;
@@ -663,7 +663,7 @@ static void title_write(struct grid *grid, const struct hp_section *section, FIL
 
 	fprintf(out, "\n%s%s%s - %s", ink(grid->look, BOLD), section->name, ink(grid->look, PLAIN),
 		what);
-	/* What does not fit beside it goes below it. */
+	/* Parts that don't fit beside it go below it. */
 	if (note || is_cut)
 		fprintf(out, "%s(%s%s", length > (size_t)grid->look->width ? "\n" : " ",
 			note ? note : "", note && is_cut ? ", " : "");

@@ -2,8 +2,8 @@
 /*
  * view.h - the views: each writes a whole report to a stream, at once.
  *
- * A view gets a stream in memory, so that what reaches the terminal or the
- * file is one write and nothing is half printed.
+ * A view gets a stream in memory, so that the terminal or file gets one write
+ * and nothing is half printed.
  *
  * Folder: report/view - a report as table, JSON and page, and the trees of
  *   its flame graphs
@@ -30,7 +30,7 @@ struct hp_look {
 /* The descriptor's capabilities: COLUMNS or its terminal's width, else 80. */
 struct hp_look hp_look_of(int fd, const struct hp_settings *settings);
 
-/* brief.c: the default report, or where somebody requested sections, the tables */
+/* brief.c: the default report, or if sections were requested, the tables */
 void hp_text_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 void hp_brief_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
@@ -46,7 +46,7 @@ char *hp_head_ending(const struct hp_report *report);
 /* Missing data and caveats of the figures: of the lines above the tables, those. */
 void hp_head_notes_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* A fresh line for the end: what to ask this run next; NULL = nothing to say. */
+/* A fresh line for the end: the next question to this run; NULL = nothing to say. */
 char *hp_text_hint(struct hp_report *report, const struct hp_look *look);
 
 /* The same below tables. */

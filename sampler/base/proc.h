@@ -2,7 +2,7 @@
 /*
  * proc.h - small files of /proc, read with a single read.
  *
- * Folder: sampler/base - what all parts of the sampler read in /proc, and
+ * Folder: sampler/base - /proc for all parts of the sampler, and
  *   memory of theirs
  * May use: util
  *
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What field 2 and later of a stat file say. */
+/* Fields 2 and later of a stat file. */
 struct hp_proc_stat {
 	char name[20];
 	char state;

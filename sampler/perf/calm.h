@@ -5,7 +5,7 @@
  * The kernel's clock of CPU time arms a timer at each switch to a thread and disarms it at each
  * away. Where that timer is due before the tick of the kernel the hardware's is set twice: 1.2 us a
  * switch at 249 Hz on a virtual machine, 0.3 at 49. So threads that switch all the time are sampled
- * less often; who computes does not pay for switches, and keeps its rate.
+ * less often; a computing thread does not pay for switches, and keeps its rate.
  *
  * No sample says anything else by that: each carries the CPU time that it stands for.
  */

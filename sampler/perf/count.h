@@ -4,9 +4,9 @@
  * waiting for memory?
  *
  * Where there is a cycle counter, instructions and misses of the last-level cache
- * are counted in a group with the event that samples, and each sample carries
- * the three numbers.  Their growth since the thread's sample before, on the same
- * processor, says what kind of time the sample stands for.
+ * are counted in a group with the event that samples, and each sample carries the
+ * three numbers.  Their growth since the thread's previous sample, on the same
+ * processor, shows the kind of time that the sample stands for.
  *
  * Kernels before 6.12 have no such samples of events that threads inherit; and
  * most virtual machines have no such counters.  Then nothing is counted, and

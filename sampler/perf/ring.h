@@ -20,19 +20,19 @@
 #include <stdint.h>
 
 /*
- * What each event has to ask for, so that records can be sorted and told apart:
- * SAMPLE begins with the identifier, all others end with tid, time, identifier.
+ * Required in each event, so that records can be sorted and told apart: SAMPLE
+ * begins with the identifier, all others end with tid, time, identifier.
  */
 #define HP_PERF_COMMON (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 #define HP_PERF_RECORD_MAX 65536
 
 struct hp_perf_ring {
-	int fd;	/* of the event that has it */
+	int fd;	/* of its event */
 	uint32_t cpu;
 	struct perf_event_mmap_page *page;
 	uint8_t *data;
 	size_t size;	/* of the data, a power of two */
-	uint64_t head;	/* end of what may be read now */
+	uint64_t head;	/* end of the readable part */
 	uint64_t tail;
 	bool is_tight;	/* when its last records were met it had no room for a large one */
 	uint64_t switches; /* records of switches that were read */
@@ -66,7 +66,7 @@ struct hp_perf_rings {
 int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size);
 void hp_perf_rings_release(struct hp_perf_rings *rings);
 
-/* What every event of ours has: clock, times, the place to wake us. */
+/* Common to all of our events: clock, times, the place to wake us. */
 void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config);
 
 int hp_perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);

@@ -27,7 +27,7 @@ struct hp_whole {
 	bool is_begun;
 	bool is_refused;
 	uint64_t cpu_ns; /* of the program when it began, */
-	uint64_t sampled_ns; /* and what samples stood for then, */
+	uint64_t sampled_ns; /* and the weight of samples then, */
 	uint32_t ended;
 };
 

@@ -8,15 +8,17 @@
  * slot / take times.  The second part is HP_BURST_LONG_NS long, so a short wait that began in the
  * take ends while it is recorded.
  *
- * Long waits are few and would make such a sum useless, so they are counted once each: threads
- * note each call that took so long (preload/wait/offcpu_note.h), which replaces what bursts saw of it;
- * and a thread that had no time slice between two bursts is still in the wait that it was in.  A long
- * wait in a call that nobody notes counts as often as a short one, or once if it outlasts a slot.
+ * Long waits are few and would make such a sum useless, so they are counted once each: threads note
+ * each call that took so long (preload/wait/offcpu_note.h), which replaces the bursts' part of it;
+ * and a thread that had no time slice between two bursts is still in the wait that it was in.  A
+ * long wait in a call that nobody notes counts as often as a short one, or once if it outlasts a
+ * slot.
  *
  * Records slow threads down, so fewer switches happen in a burst than elsewhere.  The share of the time that
  * is waited is about the same; how often is corrected by the kernel's count of time slices.
  *
- * Each burst is one draw: the spread of what bursts add to a node gives the error.
+ * Each burst is one draw: the spread of the bursts' contributions to a node gives
+ * the error.
  */
 #ifndef HP_SAMPLER_SAMPLE_BURST_H
 #define HP_SAMPLER_SAMPLE_BURST_H

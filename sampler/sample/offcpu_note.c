@@ -2,8 +2,8 @@
 /*
  * offcpu_note.c - see offcpu_note.h.
  *
- * What a ring holds was written by the program's own process, so nothing of it
- * is believed: sizes and offsets are looked at before they are used.
+ * A ring is written by the program's own process, so nothing in it is trusted:
+ * sizes and offsets are looked at before they are used.
  */
 #include "sampler/sample/offcpu_note.h"
 
@@ -105,7 +105,7 @@ static void note_add(struct hp_offcpu_notes *notes, const struct hp_offcpu_ring 
 
 /*
  * Words that were read are wiped: copies of a stack may hold anything, a password too, and a
- * segment may be a file that somebody keeps.
+ * segment may be a file that is kept.
  */
 static uint32_t ring_read(struct hp_offcpu_notes *notes, struct hp_offcpu_ring *from,
 			  uint64_t until_ns, double tick_ns)

@@ -22,7 +22,7 @@
 #define STACK_MAX 32768u	/* bytes that are read */
 #define PAGE UINT64_C(4096)
 
-/* What a thread waits in. */
+/* The function in which a thread waits. */
 struct wait {
 	long call;
 	uint64_t first;	/* its first argument */
@@ -30,7 +30,7 @@ struct wait {
 	uint64_t pc;
 };
 
-/* ---- what for ---- */
+/* ---- cause ---- */
 
 struct call {
 	long number;

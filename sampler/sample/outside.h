@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outside.h - where threads wait, for who may not sample the kernel.
+ * outside.h - where threads wait, for users who may not sample the kernel.
  *
- * Switch records tell everybody how long a thread was off the CPU, and only who
- * may see the kernel gets a stack with them.  For others a waiting thread is
+ * Switch records tell everyone how long a thread was off the CPU, but give a
+ * stack only to users who may see the kernel.  For others a waiting thread is
  * looked at from outside: the kernel says which system call it is in, with the
  * program counter and stack pointer (/proc/PID/task/TID/syscall), and its stack
  * can be read, since it stands still.  A result is discarded if the thread was

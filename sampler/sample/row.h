@@ -2,11 +2,11 @@
 /*
  * row.h - rows of call frame information that were met, found again by a pc.
  *
- * What a walk waits for is memory: it asks for one row after the other, and each
- * of a large program lies somewhere else.  So a line of the processor's cache
- * holds the rows of 512 bytes of code, each with the span of code that it is true
- * for, and rows themselves are kept once: of some hundred thousand a compiler has
- * a few hundred different ones.
+ * A walk waits for memory: it asks for one row after the other, and each of a
+ * large program lies somewhere else.  So a line of the processor's cache holds
+ * the rows of 512 bytes of code, each with the span of code that it is true for,
+ * and rows themselves are kept once: of some hundred thousand a compiler has a
+ * few hundred different ones.
  *
  * A line holds one block of code; another block that belongs to it takes it.
  */
@@ -52,7 +52,7 @@ static inline struct hp_row_line *hp_rows_line(const struct hp_rows *rows, uint6
 const struct hp_cfi_row *hp_rows_fill(struct hp_rows *rows, struct hp_row_line *line,
 				      const struct hp_cfi *cfi, uint64_t pc);
 
-/* The row of `pc`, as hp_cfi_find_call has it, its pc apart; until the next call. */
+/* The row of `pc`, as from hp_cfi_find_call, its pc apart; until the next call. */
 static inline const struct hp_cfi_row *hp_rows_find(struct hp_rows *rows, const struct hp_cfi *cfi,
 						    uint64_t pc)
 {

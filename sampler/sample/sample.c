@@ -427,7 +427,7 @@ void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t b
 
 static void switch_read(struct hp_samples *samples, const struct perf_event_header *record)
 {
-	/* At the end of the record: who and when. */
+	/* At the end of the record: thread and time. */
 	const uint8_t *end = (const uint8_t *)record + record->size;
 	struct cursor c = { end - 24, end };
 	uint64_t who = take(&c), now_ns = take(&c);
@@ -523,7 +523,7 @@ static void map_read(struct hp_samples *samples, const struct perf_event_header 
 		     makedev((uint32_t)device, (uint32_t)(device >> 32)), inode);
 }
 
-/* A thread has begun with the events of who made it. */
+/* A thread has begun with the events of its creator. */
 static void born_note(struct hp_samples *samples, const struct perf_event_header *record,
 		      uint32_t tid)
 {
@@ -642,7 +642,7 @@ void hp_samples_handle(void *context, const struct perf_event_header *record)
 	struct hp_samples *samples = context;
 	uint64_t thread;
 
-	/* None is shorter than what each of our events asks for; from the kernel it never is. */
+	/* None is shorter than the fields that our events request; from the kernel it never is. */
 	if (record->size < sizeof(*record) + RECORD_MIN)
 		return;
 	switch (record->type) {

@@ -60,7 +60,7 @@ struct hp_samples {
 		       uint32_t pid); /* may the process that a note names be read? */
 	void *members;
 	uint64_t sample_type; /* of the events that sample */
-	uint64_t period_ns; /* what a sample stands for; 0 = its own period */
+	uint64_t period_ns; /* the weight of a sample; 0 = its own period */
 	struct hp_count_slot *counts; /* HP_COUNT_SLOTS; NULL until a sample has some */
 	struct hp_place places[HP_STACK_MAX];
 	struct hp_tree_path paths[HP_STACK_MAX]; /* up to them */

@@ -221,7 +221,7 @@ static void read_notes(int fd, const Elf64_Phdr *header, struct identity *id)
 #define SPAN_MAX (UINT64_C(1) << 36)
 #define PAGE UINT64_C(4096)
 #define PE_OMIT 0xff
-#define PE_PCREL_4 0x1b	/* a signed distance of 4 bytes: what every linker writes */
+#define PE_PCREL_4 0x1b	/* a signed distance of 4 bytes: written by every linker */
 
 static const Elf64_Phdr *load_with(const struct hp_code *code, uint64_t address)
 {
@@ -404,7 +404,7 @@ static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_m
 
 /*
  * Records of anonymous memory contain "//anon" (/proc/PID/maps nothing), and the path
- * may by now name a file: its name would go to all code that is made at run time.
+ * may meanwhile name a file: its name would go to all code that is made at run time.
  */
 static bool is_file(const char *path)
 {
@@ -431,7 +431,7 @@ static void code_fill(struct hp_spaces *spaces, struct hp_code *code, uint32_t p
 		code->object = object_of(spaces->segment, kind, code->path, &id, &user);
 		return;
 	}
-	/* What compilers that run inside the process tell profilers, if they do. */
+	/* Data that compilers inside the process give to profilers, if they do. */
 	kind = strcmp(code->path, "[vdso]") == 0 ? HP_OBJECT_VDSO : HP_OBJECT_ANONYMOUS;
 	snprintf(name, sizeof(name), "/tmp/perf-%u.map", pid);
 	code->object = object_of(spaces->segment, kind, kind == HP_OBJECT_VDSO ? code->path : name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * space.h - what code lies where in each sampled process.
+ * space.h - the code mapped in each sampled process.
  *
  * Filled from the kernel's records (a mapping made, a process forked, an image
  * started) and, for older state, from /proc/PID/maps.  Files are opened when
@@ -101,7 +101,7 @@ const struct hp_map_entry *hp_space_entry(const struct hp_space *space, uint64_t
 /* The place of an address, with `entry` as found. */
 struct hp_place hp_space_place(const struct hp_map_entry *entry, uint64_t address);
 
-/* Who may have named a file, if it is not known which process did. */
+/* The user who may have named a file, if the process is unknown. */
 struct hp_user hp_spaces_user(const struct hp_spaces *spaces);
 
 /* The object of a file that is known by its path and build-id (size 0 = none). */

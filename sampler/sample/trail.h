@@ -10,8 +10,8 @@
  * frame pointer must be the same only where a later step uses it: code without
  * frame pointers keeps anything in that register.
  *
- * Frames are kept from the outermost in, so what two walks share is a start of
- * the list, and the new frames follow it.
+ * Frames are kept from the outermost in, so two walks share a start of the
+ * list, and the new frames follow it.
  */
 #ifndef HP_SAMPLER_SAMPLE_TRAIL_H
 #define HP_SAMPLER_SAMPLE_TRAIL_H

@@ -230,8 +230,8 @@ void hp_sample_tree_changed(const struct hp_sample_tree *tree, uint32_t number)
 		return;
 	head = atomic_load_explicit(&changes->head, memory_order_relaxed);
 	/*
-	 * Readers follow head, number, counters: each store is seen after those before it.  The number
-	 * takes an older one's place: a reader who sees it sees a head that tells.
+	 * Readers follow head, number, counters: each store is seen after those before it.  The
+	 * number takes an older one's place: a reader that sees it sees a valid head.
 	 */
 	atomic_store_explicit(&changes->nodes[head & (CHANGES - 1)], number, memory_order_release);
 	atomic_store_explicit(&changes->head, head + 1, memory_order_release);

@@ -2,10 +2,10 @@
 /*
  * tree.h - stacks in the segment: each place once below each path to it.
  *
- * The nodes are hp_stack_node, for readers; what finds them again by a hash of the
- * path from outside is private to the sampler.  Memory is bounded: without room for
- * another node, its time is charged to a node of its innermost place directly below
- * the root, and without room for that one to the root.
+ * The nodes are hp_stack_node, for readers; the index by a hash of the path from
+ * outside is private to the sampler.  Memory is bounded: without room for another
+ * node, its time is charged to a node of its innermost place directly below the
+ * root, and without room for that one to the root.
  */
 #ifndef HP_SAMPLER_SAMPLE_TREE_H
 #define HP_SAMPLER_SAMPLE_TREE_H

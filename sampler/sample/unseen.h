@@ -4,7 +4,7 @@
  * limited, or the records of their begin were lost.
  *
  * A wait in progress is found, for some time after such a moment, by scans of
- * the threads themselves.  What ended before is not.
+ * the threads themselves.  Earlier ends are not.
  */
 #ifndef HP_SAMPLER_SAMPLE_UNSEEN_H
 #define HP_SAMPLER_SAMPLE_UNSEEN_H

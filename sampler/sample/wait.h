@@ -51,7 +51,7 @@ struct hp_waits {
 
 /* The thread, found or made; NULL = no memory.  Valid until the next call. */
 struct hp_wait_thread *hp_wait_thread_of(struct hp_waits *waits, uint32_t tid);
-/* Keeps a wait for who says later where it was. */
+/* Keeps a wait until its place is known. */
 void hp_wait_keep(struct hp_wait_thread *thread, const struct hp_wait_open *wait);
 
 void hp_waits_release(struct hp_waits *waits);

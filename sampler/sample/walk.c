@@ -169,7 +169,7 @@ static void place_add(struct hp_sample_walker *walker, struct hp_place place,
 	walker->fresh_count++;
 }
 
-/* True if the rest is as before.  `left`: frames of the trail that are not further in than the walk. */
+/* True if the rest is as before.  `left`: frames of the trail up to the walk's depth. */
 static bool joins(struct hp_sample_walker *walker, const struct hp_trail_frame *s, uint32_t *left)
 {
 	const struct hp_trail *trail = walker->trail;

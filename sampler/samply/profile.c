@@ -5,8 +5,8 @@
  * Each thread has tables of columns: samples.stack -> stackTable (prefix, frame)
  * -> frameTable (address, func) -> funcTable.resource -> resourceTable.lib ->
  * libs.  Addresses count from where the file's first byte is mapped, and are of
- * the instruction, of a call for callers.  What a sample stands for is
- * threadCPUDelta (µs), else its weight times the interval.
+ * the instruction, of a call for callers.  A sample's weight is threadCPUDelta
+ * (µs), else its weight times the interval.
  */
 #include "sampler/samply/profile.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - see session.h: the worker, and who stops it.
+ * session.c - see session.h: the worker, and its end.
  */
 #include "sampler/samply/session.h"
 
@@ -247,7 +247,7 @@ int hp_samply_work(const char *pid, const char *folder)
 	return error || *text ? 1 : 0;
 }
 
-/* ---- who stops it ---- */
+/* ---- the end ---- */
 
 bool hp_samply_stop(const char *folder, char error[HP_SAMPLY_TEXT])
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.h - a session of samply: a folder through which those who start, stop
- * and read it talk.
+ * session.h - a session of samply: a folder through which the starter, stopper
+ * and reader communicate.
  *
  * Folder: sampler/samply - hotpath-samply: a program under the sampler samply,
  *   as a session of ours
  * May use: sampler/sample segment segment/layout util
  *
  *   hp.json.gz       samply's profile, when it has ended
- *   samply.log       what samply said
+ *   samply.log       samply's output
  *   stop-profiling   made by the process that wants the profile: samply is to end
  *   done             made by the worker: there will be no more.  Empty = the
  *                    profile is there, else why none exists

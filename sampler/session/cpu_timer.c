@@ -2,8 +2,8 @@
 /*
  * cpu_timer.c - see cpu_timer.h.
  *
- * What a ring holds was written by the program's own process, so nothing of it
- * is believed: sizes and offsets are looked at before they are used.
+ * A ring is written by the program's own process, so nothing in it is trusted:
+ * sizes and offsets are looked at before they are used.
  */
 #include "sampler/session/cpu_timer.h"
 
@@ -70,7 +70,10 @@ static bool runs(const struct hp_segment *segment, uint32_t pid, uint64_t object
 	return false;
 }
 
-/* The space of who took it; a child that is gone had the code of its parent, if no exec was between. */
+/*
+ * The address space of the sampled process; a child that is gone had the code of its
+ * parent, if no exec was between.
+ */
 static struct hp_space *space_of(struct hp_ticks *ticks, const struct hp_segment *segment,
 				 const uint64_t *words)
 {

@@ -22,7 +22,7 @@ struct hp_ticks {
 
 void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf);
 
-/* Reads what there is. */
+/* Reads all that is available. */
 void hp_ticks_read(struct hp_ticks *ticks);
 
 /* The same; the report follows, so an empty result is explained. */

@@ -159,7 +159,7 @@ void hp_door_answer(struct hp_door *door, struct hp_members *members)
 	int fd;
 
 	while ((fd = next(door, &address, &length)) >= 0) {
-		spare_give_up(door);	/* for what must be opened to know the peer */
+		spare_give_up(door);	/* to open files and learn the peer */
 		answer(fd, members, &address, length);
 		close(fd);
 		spares_keep(door);

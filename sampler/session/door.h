@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * door.h - the session's socket: who knocks gets the descriptor of a segment.
+ * door.h - the session's socket: a caller gets the descriptor of a segment.
  *
- * A writer gets the one of its own trust level: of the user of this session all, of other users
- * whom members have started, and no one who may do more than we may.  Root and our user may read.
- * One message of one byte with the descriptor (readers get one for each segment), then it is
- * closed.
+ * A writer gets the one of its own trust level: all processes of this session's user, those of
+ * other users that members have started, and none with more rights than ours.  Root and our user
+ * may read. One message of one byte with the descriptor (readers get one for each segment), then
+ * it is closed.
  */
 #ifndef HP_SAMPLER_SESSION_DOOR_H
 #define HP_SAMPLER_SESSION_DOOR_H
@@ -13,10 +13,10 @@
 #include "sampler/session/member.h"
 
 /*
- * Where no descriptor is left, or no memory, no one can be let in, and the socket continues to say
- * that somebody waits.  So then no one listens to it for a while.
+ * Without a free descriptor or memory, no one can be let in, and the socket stays readable.  So
+ * then no one listens to it for a while.
  */
-#define HP_DOOR_SPARES 2	/* the connection of who knocks, and a file that says who it is */
+#define HP_DOOR_SPARES 2	/* the caller's connection, and a file that identifies it */
 
 struct hp_door {
 	int socket;	/* listening and non-blocking */

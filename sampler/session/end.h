@@ -38,13 +38,13 @@ void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead);
  */
 bool hp_end_start(struct hp_end *end, bool is_wanted);
 
-/* How far the report is, for all who wait for it. */
+/* The report's progress, for all that wait for it. */
 void hp_end_tell(const struct hp_end *end, enum hp_report_word word);
 
 /* True if the report has ended, or none exists. */
 bool hp_end_is_done(const struct hp_end *end);
 
-/* After the report's death: says how it went, to those who wait and on stderr. */
+/* After the report's death: reports the outcome, to waiting processes and on stderr. */
 void hp_end_finish(struct hp_end *end);
 
 /* The report again, into its file, when processes outlived the root.  Waits for it. */

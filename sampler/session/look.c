@@ -274,7 +274,7 @@ static void look_while_needed(struct hp_look *look, struct hp_looks *looks, stru
 	}
 }
 
-/* A short slice, so that we are not kept from looking by who computes for long. */
+/* A short slice, so that a long-computing thread does not keep us from scanning. */
 static void ask_for_short_slices(void)
 {
 	struct {

@@ -24,7 +24,10 @@ struct hp_looker {
 	uint32_t count;	/* segments that have their thread, or cannot have one */
 };
 
-/* A thread for each segment that has none; wakes those that were asked by who may make no system call. */
+/*
+ * A thread for each segment that has none; wakes processes that a confined process
+ * requested to wake.
+ */
 void hp_looker_do(struct hp_looker *looker, const struct hp_segments *segments);
 
 /* No scans happen between these two: the segments may be mapped otherwise meanwhile. */

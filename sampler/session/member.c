@@ -622,7 +622,7 @@ static void scan(struct hp_members *members, const struct hp_segment *segment)
 	struct hp_process *record = first_record(segment);
 
 	for (int i = 0; record && i < RECORDS_MAX; i++, record = record_at(segment, record->next)) {
-		/* Once: who writes it may be another one than whom we asked about. */
+		/* Once: its writer may differ from the process that we checked. */
 		uint32_t pid = __atomic_load_n(&record->pid, __ATOMIC_RELAXED);
 
 		if (!is_taken(record) || !pid)

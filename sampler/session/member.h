@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * member.h - the live processes of the session, and what their death leaves.
+ * member.h - the live processes of the session, and the work after their death.
  *
  * Folder: sampler/session - a session: its processes, their events and timers,
  *   its ports, report and end

@@ -182,9 +182,9 @@ static void trim(struct hp_perf *perf)
 }
 
 /*
- * A member that no record told of was not forked by a process that has events:
- * it gets its own.  Its record may still be on the way; who got events twice would
- * be sampled twice.  False = it is too early to know.
+ * A member that no record told of was not forked by a process that has events: it
+ * gets its own.  Its record may still be on the way; a thread with two sets of
+ * events would be sampled twice.  False = it is too early to know.
  */
 static bool member_meet(struct hp_perf *perf, struct hp_member *m, uint64_t now_ns)
 {
@@ -217,7 +217,10 @@ static void meet(struct hp_perf *perf, uint64_t now_ns)
 		perf->met = added;
 }
 
-/* Of all processes that live: what one had is its parent's when that has waited for it. */
+/*
+ * Of all processes that live: a child's resources become its parent's when that has
+ * waited for it.
+ */
 static struct hp_whole_use use_of_all(const struct hp_perf *perf)
 {
 	struct hp_whole_use all = { .ended = perf->samples.ended }, one;

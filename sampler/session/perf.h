@@ -66,11 +66,11 @@ struct hp_perf {
 	uint64_t switch_ns;	/* not before that are they switched off or on again */
 	bool are_waits_off;	/* there were too many in this window */
 	bool was_losing;	/* in the window before */
-	bool are_notes_asked;	/* of who may see the kernel; others are always */
-	uint32_t idle_looks;	/* since somebody was found waiting */
+	bool are_notes_asked;	/* for users who may see the kernel; others are always */
+	uint32_t idle_looks;	/* since a wait was found */
 	struct hp_offcpu_notes notes;
 	uint64_t look_ns;	/* when waiting threads or their notes are looked at next; 0 = never, their stacks come */
-	struct hp_unseen unseen;	/* of who may see the kernel */
+	struct hp_unseen unseen;	/* for users who may see the kernel */
 	struct hp_perf_fds wait_fds;
 	struct hp_calm calm;
 	struct hp_perf_burst burst;
@@ -99,8 +99,8 @@ void hp_perf_release(struct hp_perf *perf);
 void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data);
 
 /*
- * All threads together have taken so much CPU time and came onto a CPU so often: who switches all
- * the time is sampled less often, unless somebody requested samples or said how many.  Where
+ * All threads together have taken so much CPU time and came onto a CPU so often: threads that
+ * switch all the time are sampled less often, unless samples or a rate were requested.  Where
  * threads end before a sample of them is due, their CPUs are sampled.
  */
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);
@@ -114,7 +114,7 @@ bool hp_perf_whole(struct hp_perf *perf);
 /* Reopening events takes long then, and threads that begin or end wait for it in the kernel. */
 bool hp_perf_is_crowd(const struct hp_perf *perf);
 
-/* Reads what there is; samples of members that joined since are taken from now on. */
+/* Reads all that is available; samples of members that joined since are taken from now on. */
 void hp_perf_read(struct hp_perf *perf);
 
 /* The same to the last record: the report follows. */

@@ -209,7 +209,7 @@ static bool end(struct hp_perf *perf)
 	return !is_calm(perf, span_ns);
 }
 
-/* Who waits: as often as the notes are read, if that does not take too long. */
+/* Threads that wait: as often as the notes are read, if that does not take too long. */
 static void follow(struct hp_perf *perf, uint64_t now_ns)
 {
 	struct hp_perf_burst *b = &perf->burst;

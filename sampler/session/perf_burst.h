@@ -7,7 +7,8 @@
  * more than HP_BURST_MANY times a second, switches are recorded in bursts (sampler/sample/burst.h), and
  * whoever may see all CPUs samples these instead of the threads.
  *
- * Who asked for waits (HOTPATH_REPORT names them) gets all of them at any price.
+ * If waits were requested (HOTPATH_REPORT names them), all of them are recorded
+ * at any price.
  */
 #ifndef HP_SAMPLER_SESSION_PERF_BURST_H
 #define HP_SAMPLER_SESSION_PERF_BURST_H

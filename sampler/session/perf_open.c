@@ -21,8 +21,9 @@
 
 #define ROUNDS_MAX 8 /* searches for threads that came meanwhile */
 /*
- * Threads of a process that get events of their own; others have those of who made them, or none.  When a
- * thread ends the kernel goes through all events of a ring (ring_buffer_wakeup), once for each of the thread's.
+ * Threads of a process that get events of their own; others have those of their creator, or none.
+ * When a thread ends the kernel goes through all events of a ring (ring_buffer_wakeup), once for
+ * each of the thread's.
  */
 #define OWN_MAX 1000
 #define BURST_STACK 4096u /* bytes of the stack with each switch */
@@ -132,8 +133,8 @@ static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
 /* ---- opening ---- */
 
 /*
- * A stack at each switch.  Only who may see the kernel gets any.  With bursts the switches
- * themselves are told by this event, which is on for a burst only.
+ * A stack at each switch.  Only users who may see the kernel get any.  With bursts the
+ * switches themselves are told by this event, which is on for a burst only.
  */
 static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_ring *ring)
 {
@@ -212,7 +213,7 @@ static int thread_open(struct hp_perf *perf, uint32_t tid)
 
 struct attachment {
 	struct hp_tids listed;
-	struct hp_tids born; /* with the events of who made them */
+	struct hp_tids born; /* with the events of their creator */
 	uint32_t *tids; /* new in this list */
 	uint32_t count;
 	uint32_t room;
@@ -267,8 +268,8 @@ static void born_read(struct hp_perf *perf)
 }
 
 /*
- * Who began with events gets no second ones: its time would be sampled twice.  Nor does a
- * process with unknown parents, since records were lost.
+ * A thread that began with events gets no second ones: its time would be sampled twice.
+ * Nor does a process with unknown parents, since records were lost.
  */
 static bool wants_own(const struct hp_perf *perf, const struct attachment *a, uint32_t tid)
 {
@@ -294,7 +295,7 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 	return a->count;
 }
 
-/* Threads that wait already: no record tells that, and of the place none will. */
+/* Threads that wait already: no record shows that, and of the place none will. */
 static void meet_waits(struct hp_perf *perf, uint32_t pid, const struct attachment *a)
 {
 	uint64_t now_ns = hp_clock_raw_ns();
@@ -337,9 +338,9 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 }
 
 /*
- * What a thread had forked before it got its events inherited none.  From now
- * on its forks do, and a record in the rings shows them: so the rings are read
- * between the list and the check against known threads.
+ * Earlier forks of a thread without events inherited none.  From now on its
+ * forks do, and a record in the rings shows them: so the rings are read between
+ * the list and the check against known threads.
  */
 static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
 {
@@ -355,7 +356,7 @@ static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
 
 		if (!child)
 			return;
-		/* Until who started us has ended, we are the program's grandchild. */
+		/* Until our starter has ended, we are the program's grandchild. */
 		if (child == (uint32_t)getpid())
 			continue;
 		if (!hp_space_known(&perf->samples.spaces, child)) {

@@ -23,7 +23,7 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid);
 /* Processes that it had forked before it got its events, and their forks. */
 void hp_perf_open_children(struct hp_perf *perf, uint32_t pid);
 
-/* Every process that has events gets new ones, with what `attr` says now. */
+/* Every process that has events gets new ones, with the present `attr`. */
 void hp_perf_open_again(struct hp_perf *perf);
 
 /* The same with events that report switches, mappings and tasks, and take no samples. */

@@ -36,7 +36,7 @@
 
 extern char **environ;
 
-/* What each port is, as far as a server for it is there. */
+/* The state of each port, as far as a server for it exists. */
 struct kind {
 	const char *variable;	/* that gives its number */
 	const char *name;
@@ -70,7 +70,7 @@ static const char *token_of(const struct hp_settings *settings, int kind)
 				       : settings->prometheus_token;
 }
 
-/* True if somebody named the port. */
+/* True if the user named the port. */
 static bool is_given(const struct hp_settings *settings, int kind)
 {
 	for (size_t i = 0; i < hp_setting_count; i++)
@@ -87,7 +87,7 @@ static bool is_any_given(const struct hp_settings *settings)
 	return false;
 }
 
-/* Ports that somebody named are opened at once, others after a while. */
+/* Ports named by the user are opened at once, others after a while. */
 static void begin(struct hp_server *server, uint64_t delay_ns)
 {
 	uint64_t now = hp_clock_raw_ns();
@@ -144,8 +144,8 @@ static bool is_to_wait(const struct hp_server *server, int kind, uint16_t wanted
 }
 
 /*
- * Listens at the port, or at a free one if somebody else has it.  That is
- * reported only to users who named the port: it is in `hotpath list` anyway.
+ * Listens at the port, or at a free one if that is in use.  That is reported
+ * only to users who named the port: it is in `hotpath list` anyway.
  */
 static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 {
@@ -298,9 +298,9 @@ static int start(struct hp_server *server)
 }
 
 /*
- * No server was available.  Who connects waits for the next try; after the last
- * one, the client sees a refusal, and the program's user a line: it comes only
- * where somebody asked.
+ * No server was available.  A client waits for the next try; after the last
+ * one, the client sees a refusal, and the program's user a line: it starts on
+ * request only.
  */
 static void failed(struct hp_server *server, const char *why)
 {
@@ -368,7 +368,7 @@ static void server_kill(struct hp_server *server)
 {
 	if (!server->pid)
 		return;
-	/* What may not be killed is not waited for: it ends when it finds us gone. */
+	/* Processes that may not be killed are not waited for: it ends when it finds us gone. */
 	if (kill(server->pid, SIGKILL) == 0)
 		reap(server);
 }

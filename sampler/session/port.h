@@ -2,7 +2,7 @@
 /*
  * port.h - the ports at which live figures are available.
  *
- * The sampler listens and serves nothing.  When somebody connects it starts
+ * The sampler listens and serves nothing.  At a connection it starts
  * `hotpath-live serve` with the segment and the listening sockets, and listens
  * again when that has ended.  So a run without viewers pays for two sockets, and
  * a fault in the server costs no sample.
@@ -27,9 +27,9 @@ struct hp_server {
 	int sockets[HP_PORT_KINDS];	/* listening; -1 = none */
 	bool is_settled[HP_PORT_KINDS];	/* it has its socket, or never gets one */
 	bool is_paused;
-	uint64_t patience_ns;	/* until when a port that somebody named may be busy */
+	uint64_t patience_ns;	/* until when a port named by the user may be busy */
 	int epoll;
-	uint64_t knock;	/* data of the epoll: somebody connects */
+	uint64_t knock;	/* data of the epoll: a client connects */
 	uint64_t ended;	/* and: the server has ended */
 	uint64_t due_ns;	/* when the ports are opened, or after failures listened at again; 0 = they are, or never */
 	pid_t pid;	/* 0 = no server runs */
@@ -47,12 +47,12 @@ void hp_server_do(struct hp_server *server, uint64_t now);
 
 /*
  * No one is left whose figures could be live: the ports are free at once, since the next run of the
- * program may want them.  If somebody is left all the same, they are opened again.
+ * program may want them.  If a client remains anyway, they are opened again.
  */
 void hp_server_pause(struct hp_server *server);
 void hp_server_resume(struct hp_server *server);
 
-/* Somebody connects: starts the server. */
+/* A client connects: starts the server. */
 void hp_server_knock(struct hp_server *server);
 
 /* The server's pidfd says that it has ended. */
@@ -64,7 +64,7 @@ void hp_server_give_way(struct hp_server *server);
 /* True if a process asks for some. */
 bool hp_server_is_asked(const struct hp_segment *segment);
 
-/* The session is over; the segment may be closed for writing by now. */
+/* The session is over; the segment may be sealed against writing now. */
 void hp_server_close(struct hp_server *server);
 
 #endif

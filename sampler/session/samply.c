@@ -24,7 +24,7 @@
 
 extern char **environ;
 
-/* Beside us, or what HOTPATH_SAMPLY_WRAPPER_BIN says. */
+/* Beside us, or HOTPATH_SAMPLY_WRAPPER_BIN. */
 static void find_wrapper(char path[PATH_MAX])
 {
 	const char *wish = getenv("HOTPATH_SAMPLY_WRAPPER_BIN");

@@ -4,11 +4,11 @@
  *
  * It is deaf to every other signal, for it must be there when the programs are
  * not.  SIGTERM comes to all processes of a service or machine that is shut
- * down, so the programs are about to end, and their report is wanted.  So who
- * hears it first continues for a while:
+ * down, so the programs are about to end, and their report is wanted.  So a
+ * process that gets the signal first continues for a while:
  *
  *   the root runs      until its report is done, at most HP_TERM_ROOT_S
- *   it has ended       until the report is done, at most HP_TERM_REPORT_S; what else
+ *   it has ended       until the report is done, at most HP_TERM_REPORT_S; the other reason
  *                      of the session still runs is not waited for
  *
  * Hearing it again, or when the time is over, it ends at once, and with it the

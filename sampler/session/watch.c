@@ -43,7 +43,7 @@ struct hp_watch_thread {
 	struct hp_watch_row own;
 	uint64_t object;	/* executable of its process */
 	uint64_t asleep_ns[2];	/* the last two consecutive scans that found it asleep; 0 = none */
-	uint64_t kernel_wait_ns;	/* as the kernel has it: see ready_since */
+	uint64_t kernel_wait_ns;	/* as in the kernel: see ready_since */
 	uint32_t tid;
 	uint64_t slices;	/* times that it came onto a CPU, by the kernel's count */
 	int schedstat_fd;	/* -1 = not open, or the kernel has none */

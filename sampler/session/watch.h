@@ -39,7 +39,7 @@ struct hp_watcher {
 	uint32_t fds;	/* descriptors of threads kept open */
 	uint32_t fds_most;
 	uint32_t interval_ms;	/* wished, the least */
-	bool has_schedstat;	/* the kernel has it */
+	bool has_schedstat;	/* it is in the kernel */
 	uint64_t sampling;	/* offset of hp_sampling, for the area; 0 = none */
 	uint64_t busy_ns;	/* CPU time of all threads, by their scans, */
 	uint64_t switches;	/* and how often they came onto a CPU */

@@ -2,7 +2,7 @@
 /*
  * call.h - calls of functions: blocks, shadow stacks, rows, histograms.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_CALL_H
 #define HP_SEGMENT_LAYOUT_CALL_H
@@ -33,7 +33,7 @@ struct hp_block {
 	uint64_t folded_rows; /* its thread: calls charged to a flat row because the tree was full */
 	uint64_t folded_functions; /* its thread: calls charged to `<other>` because the segment was full */
 	uint64_t stacks; /* its thread: stacks seen beside its own (coroutines, sigaltstack) */
-	uint64_t overhead; /* its thread: what our hooks cost it, fine ticks */
+	uint64_t overhead; /* its thread: its hook cost, fine ticks */
 
 	uint64_t root; /* set once: offset of the row without function, parent of all */
 	uint64_t base; /* its thread: where the segment is mapped in `pid`; addresses in frames count from there */
@@ -72,7 +72,7 @@ struct hp_frame {
 #define HP_WEIGHT_BOOST (UINT64_C(1) << 61)
 #define HP_WEIGHT_FLAGS (HP_WEIGHT_RESULT | HP_WEIGHT_TALLY)
 
-/* What a call that continues has allocated so far. */
+/* Allocations so far of a running call. */
 struct hp_tally {
 	uint64_t bytes; /* owner: callees apart */
 	uint64_t count; /* owner: blocks */
@@ -84,7 +84,7 @@ struct hp_tally {
 	int64_t blocks_most; /* owner */
 };
 
-/* Of what calls allocated; the last two with HOTPATH_ALLOC_METRIC=bytes-max or count-max only. */
+/* Allocations of calls; the last two with HOTPATH_ALLOC_METRIC=bytes-max or count-max only. */
 enum hp_charge_kind {
 	HP_CHARGE_ALONE_BYTES = 0, /* of calls whose callees allocated nothing */
 	HP_CHARGE_ALONE_COUNT, /* but those of one block: hp_charge.ones */
@@ -179,7 +179,7 @@ struct hp_results {
 };
 
 /*
- * What a counted call needs of its function: small, so that those of many lie in
+ * A counted call's data about its function: small, so that those of many lie in
  * few lines.  With `draws` set, one call in draws * HP_SAMPLED is timed, at
  * random, and then stands for as many in the histogram.
  */

@@ -2,7 +2,7 @@
 /*
  * channel.h - channels, their lanes, and messages that are timed.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_CHANNEL_H
 #define HP_SEGMENT_LAYOUT_CHANNEL_H
@@ -51,12 +51,12 @@ struct hp_channel {
 };
 
 /*
- * Who sends, or who receives.  The first such thread has its own plain
+ * The sending or receiving side.  The first such thread has its own plain
  * counters; all others share the other two.
  */
 struct hp_lane_side {
 	_Atomic uint64_t owner; /* key of the thread that writes the next two, or HP_OWNER_NONE */
-	uint64_t units; /* owner: what went through, in the lane's unit */
+	uint64_t units; /* owner: amount transferred, in the lane's unit */
 	uint64_t others; /* owner: messages, where the unit is bytes; else bytes */
 	_Atomic uint64_t more_units; /* other threads */
 	_Atomic uint64_t more_others;
@@ -80,7 +80,7 @@ enum hp_lane_state {
 	HP_LANE_MADE = 2, /* taken, and no descriptor has it yet */
 };
 
-/* What its queue is counted in. */
+/* The unit of its queue. */
 enum hp_lane_unit {
 	HP_LANE_BYTES = 0,
 	HP_LANE_MESSAGES = 1,
@@ -140,7 +140,7 @@ struct hp_lane {
 };
 
 /*
- * Something may go through it that is not seen: a stream of stdio has it, or an eventfd
+ * Something may go through it that is not seen: a stdio stream uses it, or an eventfd
  * was passed on.
  */
 #define HP_VEILED_SENDS 1

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * future.h - work that is started, waited for and finished: what the program calls futures, coroutines,
- * threads as tasks, requests to the kernel.
+ * future.h - work that is started, waited for and finished: futures, coroutines, threads as tasks,
+ * requests to the kernel.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_FUTURE_H
 #define HP_SEGMENT_LAYOUT_FUTURE_H
@@ -76,7 +76,7 @@ struct hp_flight {
 	uint64_t number; /* of the call, from 1 */
 	uint64_t created; /* ticks; 0 = not read */
 	uint64_t begun; /* ticks when the present poll began; 0 = none, or not read */
-	uint64_t begun_bytes; /* what its thread had allocated by then */
+	uint64_t begun_bytes; /* its thread's allocations at that time */
 	uint64_t begun_blocks;
 	uint64_t begun_thread; /* of no use to a reader */
 

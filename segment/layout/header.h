@@ -3,11 +3,11 @@
  * header.h - the shared segment, byte by byte: its header, and the words of every record.
  *
  * The threads of the profiled processes and the sampler write it, each its own
- * words; the report and the viewers map it read-only, perhaps after the
- * writers were killed.  Hence no pointers (only offsets from the start),
- * fixed-width fields, one writer per field, named beside it, and no "flush":
- * what a thread counted is here.  Reserved bytes are 0 and ignored.
- * FORMAT.md says the same in prose, with the reader's algorithm.
+ * words; the report and the viewers map it read-only, perhaps after the writers
+ * were killed.  Hence no pointers (only offsets from the start), fixed-width
+ * fields, one writer per field, named beside it, and no "flush": a thread's
+ * counts are here.  Reserved bytes are 0 and ignored. FORMAT.md says the same
+ * in prose, with the reader's algorithm.
  *
  *       0  struct hp_header     how to read the rest
  *     256  struct hp_ticking    CPU timers in the profiled processes
@@ -26,7 +26,7 @@
  *             ones of the same executable (`folded` says how many)
  *   object    a file with code (an executable, a shared library)
  *   module    an object at an address in a process, for a span of time
- *   block     what one thread writes; an ended thread's block is taken over by
+ *   block     a thread's records of calls; an ended thread's block is taken over by
  *             a later thread of the same process or executable, which continues
  *             adding: so short threads and short processes do not fill the segment
  *   function  a function of a block: its histogram, slowest calls, last calls
@@ -35,19 +35,19 @@
  *             a function may be such a piece: then `label` is valid
  *   row       a node of a block's calling-context tree: (parent row, function)
  *   group     64 counters of a histogram: one octave
- *   heap      what one thread counts of allocations; taken over as blocks are
+ *   heap      a thread's counts of allocations; taken over as blocks are
  *   step      a node of a heap's tree of call paths: (caller's step, code address)
  *   site      a call path at which something was allocated: counts and bytes
- *   lock      what threads wait for: a mutex, a condition variable, ...; or several of
+ *   lock      an object that threads wait for: a mutex, a condition variable, ...; or several of
  *             them that were made at one place
- *   waiter    what one thread writes of locks; taken over as blocks are
+ *   waiter    a thread's records of locks; taken over as blocks are
  *   use       a lock as a waiter uses it: acquisitions, waits, holds
  *   held      a lock that a thread has now
  *   order     a lock was taken while another one was held
  *   contest   waits of a waiter for a lock at one place while another place had it
  *   ticker    output of a thread's CPU timer: a ring of samples; taken over as
  *             blocks are
- *   channel   what one place in the program made to pass messages by: pipes, socket
+ *   channel   objects made by one place in the program to pass messages: pipes, socket
  *             pairs, queues; one way of them
  *   lane      one way of one of these objects; taken over by a later one of its channel
  *   probe     a message on its way whose time is taken
@@ -59,7 +59,7 @@
  * "Offset" is a byte offset from the start of the segment, 0 = none.  Every
  * record starts at a multiple of HP_LINE.  A list is a chain of `next` offsets
  * that only grows at its head; the head is stored after the record is complete.
- * Times are ticks of hp_header.clock_kind; `clock` holds what turns them into ns.
+ * Times are ticks of hp_header.clock_kind; `clock` converts them into ns.
  */
 #ifndef HP_SEGMENT_LAYOUT_HEADER_H
 #define HP_SEGMENT_LAYOUT_HEADER_H
@@ -246,8 +246,8 @@ struct hp_looks {
 };
 
 /*
- * At HP_RECORDED_AT: what any process of the session recorded, so that an empty table
- * can say whether there was nothing or no one looked.
+ * At HP_RECORDED_AT: kinds recorded by any process of the session, so that an empty
+ * table can say whether there was nothing or nothing was recorded.
  */
 #define HP_RECORDED_AT 1024
 
@@ -283,7 +283,7 @@ struct hp_recorded {
 struct hp_level_place {
 	uint64_t begin;	/* sampler: offset of the page in front of its first record */
 	uint64_t end;	/* sampler: where its offsets end: its size */
-	uint32_t user;	/* sampler: effective user and group id of who requested it first */
+	uint32_t user;	/* sampler: effective user and group id of the first process that requested it */
 	uint32_t group;
 	uint64_t reserved;
 };

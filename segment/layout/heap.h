@@ -2,7 +2,7 @@
 /*
  * heap.h - allocations: heaps, call paths, sites, direct maps.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_HEAP_H
 #define HP_SEGMENT_LAYOUT_HEAP_H
@@ -19,7 +19,7 @@
 #define HP_LIFE_CLASSES 24	/* 1024 ticks, rounded down; the last: all above */
 
 /*
- * What one thread counts of allocations, requested bytes.  The newest block is
+ * A thread's counts of allocations, requested bytes.  The newest block is
  * `pending` as long as its thread neither allocates nor frees it: it is in no
  * site yet.  If it is freed then, it was temporary, and adds to nothing else.
  */
@@ -112,8 +112,8 @@ struct hp_site {
 	uint64_t freed;	/* owner: bytes */
 	uint64_t temporary;	/* owner: the others */
 	uint64_t temporary_bytes;	/* owner */
-	int64_t at_peak;	/* owner, or who frees: bytes held at peak number `epoch`, but for `base` */
-	_Atomic uint32_t epoch;	/* owner, or who frees */
+	int64_t at_peak;	/* owner, or the freeing thread: bytes held at peak number `epoch`, but for `base` */
+	_Atomic uint32_t epoch;	/* owner, or the freeing thread */
 	uint32_t heap;	/* set once: offset / HP_LINE of its hp_heap */
 
 	_Atomic uint64_t far_frees;	/* other threads of the process, atomic add */
@@ -137,13 +137,13 @@ struct hp_site {
 /* The sampled blocks of one site that has many. */
 struct hp_spread_of_blocks {
 	uint32_t sizes[HP_SIZE_CLASSES];	/* owner; UINT32_MAX = that or more, */
-	_Atomic uint32_t lives[HP_LIFE_CLASSES];	/* who frees, atomic add: and here */
+	_Atomic uint32_t lives[HP_LIFE_CLASSES];	/* freeing thread, atomic add: and here */
 	uint32_t reserved[8];
 };
 
 /*
- * What a process mapped by itself, not through the allocator: mmap, mremap, brk.
- * Each range of it belongs to its own hp_site kind, in hp_heap.map_sites:
+ * Mappings made by a process itself, not through the allocator: mmap, mremap,
+ * brk. Each range of it belongs to its own hp_site kind, in hp_heap.map_sites:
  * `allocs` and `bytes` count mappings, `frees` counts ranges that are gone,
  * `freed` bytes; ranges that are left: allocs + splits - frees.  The holder of
  * the process's lock of maps writes all of it.

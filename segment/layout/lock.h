@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock.h - locks, the threads that wait for them, and who held them.
+ * lock.h - locks, the threads that wait for them, and their holders.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_LOCK_H
 #define HP_SEGMENT_LAYOUT_LOCK_H
@@ -14,7 +14,7 @@
 
 #include "segment/layout/header.h"
 
-/* What a process has of locks. */
+/* A process's locks. */
 struct hp_lockset {
 	_Atomic uint64_t locks; /* its threads: head of the list of hp_lock */
 	_Atomic uint64_t waiters; /* its threads: head of the list of hp_waiter */
@@ -63,11 +63,11 @@ struct hp_lock {
 	uint32_t owner; /* any thread of the process that took it last: hp_process.folded then, plus 1 */
 	_Atomic uint64_t objects; /* any thread: how many objects this is */
 
-	_Atomic uint64_t signalled; /* any thread: ticks of the last signal to somebody */
+	_Atomic uint64_t signalled; /* any thread: ticks of the last signal to a waiter */
 	_Atomic uint64_t waiting; /* any thread: how many wait now; conditions, semaphores */
 	uint64_t label; /* set once: offset of a hp_text; the program's name for it, a file's path; 0 = none */
 	_Atomic uint64_t
-		answer; /* who had it and was asked; the next holder takes it: see preload/lock/path.c */
+		answer; /* holder that was asked; the next holder takes it: see preload/lock/path.c */
 	uint32_t inside; /* set once: bytes from the start of its heap block, plus 1; 0 = not known */
 	uint32_t block; /* set once: with `inside`, the bytes that were requested for that block; 0 = not known */
 	uint32_t reserved[6];
@@ -83,7 +83,7 @@ struct hp_lock {
 #define HP_LOCK_LABEL (UINT32_MAX - 2) /* all that have its `label` */
 #define HP_LOCK_OF_CHANNEL (UINT32_MAX - 3) /* one way of a channel */
 
-/* What a thread does with a lock; each side is its own use. */
+/* A thread's use of a lock; each side is its own use. */
 enum hp_lock_side {
 	HP_SIDE_ONLY = 0, /* locks it, waits for it */
 	HP_SIDE_READ = 1, /* of a rwlock, a file; receives from a channel that is empty */
@@ -129,9 +129,9 @@ struct hp_mark {
 	_Atomic uint64_t seen; /* sampler: hp_seen_word; 0 = none, or it is being written */
 };
 
-/* What a thread waited for, as sums. */
+/* A thread's waits, as sums. */
 enum hp_wait_class {
-	HP_WAIT_LOCK = 0, /* what somebody has: mutexes, rwlocks, ... */
+	HP_WAIT_LOCK = 0, /* an object with an owner: mutexes, rwlocks, ... */
 	HP_WAIT_SIGNAL = 1, /* conditions, semaphores, barriers */
 	HP_WAIT_THREAD = 2, /* the end of a thread */
 	HP_WAIT_FILE = 3, /* locks on files */
@@ -180,9 +180,9 @@ struct hp_waiter {
  * hp_spread.rare.  Knowledge about the others is in hp_hold_sums; FORMAT.md says
  * how the time held follows.
  *
- * What cannot be held has no holds.  Of a condition, `timed` and what belongs to
- * it are from a signal to the return of a wait, and `failed` are returns without
- * a signal.
+ * Objects without holders have no holds.  Of a condition, `timed` and its sums
+ * are from a signal to the return of a wait, and `failed` are returns without a
+ * signal.
  */
 struct hp_use {
 	uint64_t count; /* owner: acquisitions */

@@ -2,7 +2,7 @@
 /*
  * loop.h - event loops: threads that wait for several descriptors, again and again.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_LOOP_H
 #define HP_SEGMENT_LAYOUT_LOOP_H

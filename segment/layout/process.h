@@ -2,7 +2,7 @@
 /*
  * process.h - processes, their objects, modules and threads.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_PROCESS_H
 #define HP_SEGMENT_LAYOUT_PROCESS_H
@@ -114,14 +114,14 @@ struct hp_run {
 	uint32_t failed;	/* its process: exit code other than 0, or killed */
 	uint32_t unknown;	/* its process: of them it is not known how they ended */
 	int32_t status;	/* its process: of the last one that failed, as from wait() */
-	char name[16];	/* set once; "" = an image that ended by exec, and what followed is not recorded */
+	char name[16];	/* set once; "" = an image that ended by exec, and its successor is not recorded */
 	uint64_t lead_ns;	/* its process: and this */
 	uint32_t unmeasured;	/* its process: without a note of their end, so without CPU time and the like */
 	uint32_t reserved32;
 	uint64_t reserved[4];
 };
 
-/* Who provides malloc, as far as it is known. */
+/* The provider of malloc, if known. */
 enum hp_allocator_kind {
 	HP_ALLOCATOR_UNKNOWN = 0,
 	HP_ALLOCATOR_GLIBC = 1,
@@ -168,7 +168,7 @@ struct hp_object {
  */
 enum hp_label_kind {
 	HP_LABEL_BLOCK = 1,	/* a piece of code, counted as a function with this label */
-	HP_LABEL_NAME = 2,	/* what a function that the compiler instruments must be called */
+	HP_LABEL_NAME = 2,	/* the required name of an instrumented function */
 };
 
 struct hp_label {
@@ -196,7 +196,7 @@ struct hp_module {
 
 #define HP_THREADS_MAX 4096	/* records of a process and those that take its place */
 
-/* A thread that was made by the C library: who made it. */
+/* A thread that was made by the C library: its creator. */
 struct hp_thread {
 	uint64_t next;	/* set once */
 	uint32_t pid;	/* its maker */
@@ -210,7 +210,7 @@ struct hp_thread {
 	uint64_t end;	/* itself: ticks when its destructors began to run; 0 = it continues, or no one knows */
 };
 
-/* What a thread with a record was called at its end, if it was not called as its process is. */
+/* A recorded thread's name at its end, if it differs from its process's. */
 struct hp_thread_name {
 	uint64_t next;	/* set once, as everything here */
 	uint32_t pid;

@@ -2,7 +2,7 @@
 /*
  * sample.h - samples of the CPU and of waits, by the kernel and by timers.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_SAMPLE_H
 #define HP_SEGMENT_LAYOUT_SAMPLE_H
@@ -59,8 +59,8 @@ enum hp_tick_word {
 #define HP_OFFCPU_WORDS 4096
 
 /*
- * In hp_ticking.offcpu_least: only calls are noted that took HP_OFFCPU_LONG_RATIO times as long.  What
- * shorter ones did is counted (hp_offcpu_ring.since_switches), which distinguishes a long call
+ * In hp_ticking.offcpu_least: only calls are noted that took HP_OFFCPU_LONG_RATIO times as long.
+ * Shorter ones are only counted (hp_offcpu_ring.since_switches), which distinguishes a long call
  * that was only preempted from one that waited.
  */
 #define HP_OFFCPU_LONG 1u
@@ -97,7 +97,7 @@ enum hp_offcpu_word {
 	HP_OFFCPU_SIZE = 0, /* all its words, enum hp_wait_on << 32 */
 	HP_OFFCPU_END, /* ns, CLOCK_MONOTONIC_RAW */
 	HP_OFFCPU_TICKS, /* that it took */
-	HP_OFFCPU_PC, /* return address into who called, */
+	HP_OFFCPU_PC, /* return address into the caller, */
 	HP_OFFCPU_SP, /* its stack pointer then, */
 	HP_OFFCPU_FP, /* and frame pointer */
 	HP_OFFCPU_SWITCHES, /* how often it gave up its CPU since hp_offcpu_ring.since_ns */
@@ -115,8 +115,8 @@ enum hp_sampling_source {
 };
 
 /*
- * What a thread waits for, where only its system call is known: stands as an
- * address of the kernel's object, which has no code down there.
+ * A thread's wait, where only its system call is known: stands as an address of
+ * the kernel's object, which has no code down there.
  */
 enum hp_wait_on {
 	HP_ON_OTHER = 1,
@@ -166,7 +166,7 @@ struct hp_sampling {
 	uint64_t node_count;
 	uint64_t events; /* offset of the first hp_event_chunk */
 	uint64_t event_count;
-	uint64_t event_lost; /* that had no room; they are in the tree all the same */
+	uint64_t event_lost; /* that had no room; they are in the tree anyway */
 	uint64_t blocked_ns; /* that threads gave up the CPU for, over all */
 };
 
@@ -220,7 +220,7 @@ struct hp_bursts {
 	uint64_t taken_ns; /* with recorded waits */
 	uint64_t waits; /* that were recorded and count for several */
 	uint64_t blocked_ns; /* their part of hp_sampling.blocked_ns */
-	uint64_t squares; /* sum over all bursts: (what one burst added, us) squared */
+	uint64_t squares; /* sum over all bursts: (one burst's contribution, us) squared */
 	uint64_t guesses; /* offset of the first hp_guess_chunk */
 	uint32_t is_whole; /* 1 = since then CPUs were sampled instead of threads */
 	uint32_t long_ns; /* longer waits were recorded at any time */
@@ -230,7 +230,7 @@ struct hp_bursts {
 	uint64_t reserved[5];
 };
 
-/* What of a node's waits comes from bursts. */
+/* The part of a node's waits that comes from bursts. */
 struct hp_guess {
 	uint32_t node;
 	uint32_t reserved0;

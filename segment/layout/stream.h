@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.h - streams: what yields one item after the other until it ends.
+ * stream.h - streams: an object that yields items until it ends.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_STREAM_H
 #define HP_SEGMENT_LAYOUT_STREAM_H

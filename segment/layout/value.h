@@ -2,7 +2,7 @@
 /*
  * value.h - values that a program publishes: expressions, values, gauges.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_VALUE_H
 #define HP_SEGMENT_LAYOUT_VALUE_H

@@ -2,7 +2,7 @@
 /*
  * watch.h - threads as the sampler sees them from outside: threads, sizes.
  *
- * See header.h for the words and for what holds for every record.
+ * See header.h for the terms and common rules.
  */
 #ifndef HP_SEGMENT_LAYOUT_WATCH_H
 #define HP_SEGMENT_LAYOUT_WATCH_H

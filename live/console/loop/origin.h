@@ -43,7 +43,7 @@ struct hp_origin *hp_origin_http(const char *base, const char *token);
  */
 void hp_viewer_open(const char *what, struct hp_heard *heard);
 
-/* Ends what hp_viewer_open started. */
+/* Ends the viewer of hp_viewer_open. */
 void hp_viewer_close(void);
 
 #endif

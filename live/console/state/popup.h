@@ -13,7 +13,7 @@ size_t hp_popup_lines(const struct hp_app *app);
 /* inspect.c: all data of the selected row, as lines; free with hp_lines_free. */
 char **hp_inspect_lines(const struct hp_app *app, size_t *count);
 
-/* stacks.c: what every thread does, as lines of the last answer of /stacks; the same. */
+/* stacks.c: stacks of all threads, as lines of the last answer of /stacks; the same. */
 char **hp_stacks_lines(const struct hp_app *app, size_t *count);
 void hp_lines_free(char **lines, size_t count);
 

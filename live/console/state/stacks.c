@@ -86,7 +86,7 @@ static void frame_add(struct pad *pad, const cJSON *frame)
 					 module ? file_of(module) : ""));
 }
 
-/* What hotpath recorded: the lock that a thread waits for, and who holds it. */
+/* Recorded by hotpath: the lock that a thread waits for, and its holder. */
 static void wait_add(struct pad *pad, const cJSON *thread)
 {
 	const cJSON *wait = hp_json_at(thread, "waits_for");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answer.h - what a run was about: the figures of the default report.
+ * answer.h - the main facts of a run: the figures of the default report.
  *
  * The tables of the sections show all there is.  The essentials for a reader with
  * ten seconds: where the threads' time went, which functions of the program used
- * the CPU and why, causes of waits, and the owners of the memory. What does not
- * weigh is left out here, not in the views.
+ * the CPU and why, causes of waits, and the owners of the memory. Minor facts are
+ * omitted here, not in the views.
  *
- * Folder: report/section/answer - the default report: what weighs in a run
+ * Folder: report/section/answer - the default report: the main facts of a run
  * May use: report/section/thread report/section/channel
  *   report/section/channel/row report/section/wait report/section/memory
  *   report/section/cpu report/section/timing report/section/core report/name
@@ -44,7 +44,7 @@ struct hp_answer_time {
 	size_t unknown;	/* others, whose lives are not known */
 };
 
-/* What a function called outside of the program's code. */
+/* A function's callees outside of the program's code. */
 struct hp_answer_callee {
 	char *name;
 	bool is_kernel;
@@ -86,7 +86,7 @@ enum hp_answer_held { HP_ANSWER_PEAK, HP_ANSWER_LEFT, HP_ANSWER_BLOCKS };
 struct hp_answer_memory {
 	enum hp_answer_held kind;
 	bool is_kept; /* HP_ANSWER_PEAK: and it was not freed */
-	char *path;	/* who allocated it */
+	char *path;	/* the allocating function */
 	uint64_t bytes;
 	uint64_t blocks;	/* HP_ANSWER_PEAK: not known */
 	uint64_t all;	/* the part that contains it: bytes at the peak, bytes left, blocks */

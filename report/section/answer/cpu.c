@@ -22,7 +22,7 @@ struct owned {
 	uint64_t samples;
 };
 
-/* What one owner called. */
+/* One owner's callees. */
 struct called {
 	uint32_t callee; /* a function, or the kernel function that was requested */
 	bool is_kernel;

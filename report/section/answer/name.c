@@ -11,7 +11,7 @@ char *hp_answer_name(const struct hp_report *report, const char *name)
 	return hp_name_display(name, (size_t)report->settings->name_depth, HP_NAME_SHORT);
 }
 
-/* Tables call main by its program, too, to tell it from others; here it is main. */
+/* Tables prefix main with its program to distinguish it; here it is main. */
 char *hp_answer_function(struct hp_report *report, uint32_t function)
 {
 	const struct hp_cpu_function *f = &hp_report_cpu(report)->functions[function];

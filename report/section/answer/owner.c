@@ -86,7 +86,10 @@ static enum kind kind_of_object(const struct hp_model_object *object)
 	return KIND_LIBRARY;
 }
 
-/* A stub that jumps to a library, and what a compiler or the C library adds to each program. */
+/*
+ * A stub that jumps to a library, and functions that a compiler or the C library adds
+ * to each program.
+ */
 static bool is_glue(const char *name)
 {
 	static const char *const names[] = { "_start", "__libc_csu_init", "_init", "_fini" };
@@ -278,7 +281,7 @@ static bool is_main(const struct build *b, uint32_t function)
 	return strcmp(b->cpu->functions[function].name, "main") == 0;
 }
 
-/* What no function of the program has on its stack: its loader, or the kernel as it starts and ends. */
+/* Stacks without a function of the program: its loader, or the kernel as it starts and ends. */
 static bool is_start(const struct build *b, const struct hp_owner *owner)
 {
 	static const char *const calls[] = { "execve", "execveat", "exit_group", "exit" };

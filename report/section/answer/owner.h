@@ -26,7 +26,7 @@ struct hp_owner {
 	uint32_t depth;	/* how often the owner is on the stack, 1000 at most */
 };
 
-/* What functions are, and the owners of all stacks of the model; [0] owns nothing. */
+/* Classes of functions, and the owners of all stacks of the model; [0] owns nothing. */
 struct hp_owners {
 	struct hp_owner *of_stack;
 	size_t count;

@@ -55,7 +55,7 @@ struct sums {
 	double ready_ns;
 	double stopped_ns;
 	double waits_ns[HP_THREAD_WAITS];
-	double waited_ns;	/* no one knows what for, */
+	double waited_ns;	/* for an unknown cause, */
 	double idle_ns;	/* or if it did not wait for a core */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.c - causes of the threads' waits: locks and channels as the threads told, and what
- * else the kernel's switch records say.
+ * wait.c - causes of the threads' waits: locks and channels as recorded by threads, and
+ * other causes from the kernel's switch records.
  *
  * A wait for a lock is a wait of the kernel's, too, so one of both sources is taken.
  */
@@ -35,7 +35,7 @@ struct causes {
 	size_t room;
 };
 
-/* What threads told, ns. */
+/* Recorded by threads, ns. */
 struct told {
 	double locks_ns;	/* all but channels */
 	double channels_ns;
@@ -122,7 +122,7 @@ static bool is_worth(const struct hp_answer *answer, double ns)
 	return ns > 0 && ns >= ROW_MIN * answer->wall_ns;
 }
 
-/* --- what threads told --- */
+/* --- recorded by threads --- */
 
 /* "function (file.c:12)", or if that is a wrapper of a lock its caller. */
 static char *place_text(struct hp_report *report, const struct hp_lock_place *place, uint32_t path)

@@ -29,7 +29,7 @@
 
 /* The report's rows, and those of semaphores after them. */
 struct hp_channel_view {
-	struct hp_channels channels;	/* what its rows have is the report's */
+	struct hp_channels channels;	/* its rows' data is the report's */
 };
 
 static void view_free(void *held)
@@ -265,7 +265,7 @@ static bool is_receiver_unseen(const struct hp_channel_row *row)
 	return row->is_shared && !row->received_count;
 }
 
-/* What a semaphore began with; what a sender that is not seen has added, or a receiver taken. */
+/* A semaphore's initial value; contributions of an unseen sender or receiver. */
 static bool is_queue_unknown(const struct hp_channel_row *row)
 {
 	return row->kind == HP_CHANNEL_TOKENS || is_sender_unseen(row) || is_receiver_unseen(row) ||
@@ -305,7 +305,7 @@ static void cell_received(const struct hp_cell *cell, struct hp_value *value)
 	value->is_bound = row->is_receiver_partial;
 }
 
-/* What both sides agree on, or the one that was seen. */
+/* The value on which both sides agree, or that of the visible one. */
 static void cell_bytes(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_channel_row *r = row_at(cell->row);

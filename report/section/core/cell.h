@@ -35,7 +35,7 @@ struct hp_value {
 	double number;
 	const char *mark;	/* after a name in tables; NULL = none */
 	unsigned indent;	/* levels */
-	bool is_label;	/* a name as somebody wrote it: not to be shortened */
+	bool is_label;	/* a name as in the source: not to be shortened */
 	bool is_unknown;
 	bool is_estimated;	/* ~ */
 	bool is_bound;	/* at least this: >= */
@@ -54,7 +54,7 @@ struct hp_cell {
 
 typedef void (*hp_getter)(const struct hp_cell *cell, struct hp_value *value);
 
-/* Types of members: what HP_MEMBER takes them for. */
+/* Types of members: the types that HP_MEMBER assumes. */
 enum hp_member_type {
 	HP_MEMBER_NONE = 0,
 	HP_MEMBER_U64,
@@ -73,8 +73,8 @@ enum hp_member_mark {
 };
 
 /*
- * A member of a struct: where it is, and of what type.  The struct is the row, or,
- * if `pointer` is not 0, the target of the row's pointer at `pointer` - 1; or
+ * A member of a struct: its place and type.  The struct is the row, or, if
+ * `pointer` is not 0, the target of the row's pointer at `pointer` - 1; or
  * whatever a column's getter takes it for.
  */
 struct hp_member {

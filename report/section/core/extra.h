@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * extra.h - what several lists in JSON have beside their columns.
+ * extra.h - common members of several lists in JSON beside their columns.
  */
 #ifndef HP_REPORT_SECTION_CORE_EXTRA_H
 #define HP_REPORT_SECTION_CORE_EXTRA_H

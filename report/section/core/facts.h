@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts.h - what must be known of a run beside its segment: on what machine, of
- * what revision, with what label.  Gathered at its end, kept in its file, told
- * in `meta` of JSON.
+ * facts.h - facts about a run beside its segment: its machine, revision and
+ * label.  Gathered at its end, kept in its file, told in `meta` of JSON.
  *
  * Lines of two fields.  Keys: hotpath (the version that wrote), comm, pid,
  * command, started_unix_ns, elapsed_ns, os, cores, git.sha, git.ref, label, and

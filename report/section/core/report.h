@@ -39,7 +39,7 @@ struct hp_carry {
 	struct hp_views views;	/* of those kinds that can be kept */
 };
 
-/* What a kept file tells beside its segment.  All of it stays the caller's. */
+/* Facts of a kept file beside its segment.  All of it stays the caller's. */
 struct hp_record {
 	struct hp_legend *legend;	/* NULL = names are in the programs' files */
 	const struct hp_facts *facts;	/* NULL = not known */
@@ -65,12 +65,12 @@ struct hp_report {
 	char *caller;	/* comm::main */
 	struct hp_model_function life;	/* stands for main when that is not instrumented */
 	const struct hp_model_function *wrapper;	/* main, or `life`; NULL = nothing is instrumented */
-	double whole_ns;	/* what 100 % means */
+	double whole_ns;	/* the meaning of 100 % */
 	bool has_functions;
 	bool has_main_running;	/* the wrapper is a main that has not returned: its time is the run's */
 	const uint32_t *function_ids;	/* beside the model's, and `life`; NULL = places + 1 */
 	bool is_uncut; /* all rows are wanted: hp_section_cut leaves them all */
-	bool is_brief;	/* lists in JSON tell nothing of single calls */
+	bool is_brief;	/* lists in JSON have no single calls */
 	char *profile_path;	/* where this run's profile is written; NULL = nowhere */
 	char *text;	/* of section notes */
 	struct hp_views views;	/* the subjects' views of the model */
@@ -100,7 +100,7 @@ double hp_report_average(const struct hp_report *report, const struct hp_model_f
 /* The full name of a function of the model, or of `life`. */
 const char *hp_report_name(struct hp_report *report, const struct hp_model_function *function);
 
-/* True if somebody wrote that name in the source (include/hotpath.h): then it stays whole. */
+/* True if the source has that name (include/hotpath.h): then it stays whole. */
 bool hp_report_is_label(const struct hp_report *report, const struct hp_model_function *function);
 
 /* Where it stands in the source; false = that is not known. */

@@ -7,7 +7,7 @@
  * schemas, metrics, the console's tabs, help and documentation are derived from it:
  * NULL or 0 here means the default there.
  *
- * Folder: report/section/core - what all sections share: the report, its
+ * Folder: report/section/core - common parts of all sections: the report, its
  *   views, columns and cells, extra JSON, facts of the run
  * May use: report/name report/read report/base segment segment/layout
  */
@@ -42,7 +42,7 @@ enum hp_subject {
 	HP_SUBJECT_LOOP,
 };
 
-/* What `~` means below the tables that have one. */
+/* The meaning of `~` below the tables that have one. */
 enum hp_estimate {
 	HP_ESTIMATE_FUNCTIONS = 0,
 	HP_ESTIMATE_HOLDS,
@@ -52,7 +52,7 @@ enum hp_estimate {
 };
 
 /*
- * What JSON has beside the columns.  Keys and their types are shown to MCP's
+ * Members of JSON beside the columns.  Keys and their types are shown to MCP's
  * clients; live/mcp/schema.c says how they are written.
  */
 struct hp_extra {
@@ -73,7 +73,7 @@ struct hp_tool {
 	const char *answer;	/* keys of the answer, if that isn't a list; NULL = it is one */
 	const char *drop;	/* key of the answer that is too long for an agent; NULL = none */
 	const char *meaning;	/* how it must be read, for `explain`; NULL = no topic */
-	const char *next;	/* what to ask next */
+	const char *next;	/* the next question to ask */
 };
 
 /* Values of a row for a histogram. */
@@ -131,7 +131,7 @@ struct hp_section {
 	void (*fill)(struct hp_report *report, struct hp_list *list);
 	bool (*is_faint)(struct hp_report *report,
 			 const void *row);	/* tables leave it out; NULL = none */
-	const char *faint;	/* what those are that are left out, behind their number */
+	const char *faint;	/* name of the omitted rows, after their number */
 	struct hp_member limit;	/* of hp_settings: rows that are shown; NONE = HOTPATH_LIMIT only */
 	size_t usual;	/* the same without a setting */
 

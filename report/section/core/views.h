@@ -49,7 +49,7 @@ void *hp_views_add(struct hp_views *views, const struct hp_view_kind *kind, void
 /* Takes it out: it is the caller's.  NULL = it was not there. */
 void *hp_views_take(struct hp_views *views, const struct hp_view_kind *kind);
 
-/* Moves to `next` what can be kept; what no look keeps stays where it is. */
+/* Moves the reusable part to `next`; the rest stays where it is. */
 void hp_views_keep(struct hp_views *views, struct hp_views *next);
 
 /* Frees all, the last one first. */

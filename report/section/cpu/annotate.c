@@ -30,7 +30,7 @@ struct build {
 	struct hp_annotation *annotation;
 	uint32_t function;
 	const char *file;	/* with most samples of the function */
-	struct hp_user user;	/* who named it */
+	struct hp_user user;	/* the user who named it */
 	size_t room;
 	hp_complain complain;
 	void *context;
@@ -134,7 +134,7 @@ static const struct hp_cpu_frame *frame_at(const struct build *b, uint32_t stack
 	return NULL;
 }
 
-/* True if the function was at this line further in on the stack already: a recursion. */
+/* True if the function was already on the stack at this line, closer to the callee: a recursion. */
 static bool is_repeated(const struct build *b, uint32_t from, uint32_t to, int line)
 {
 	for (; from != to; from = b->report->model.sampling.stacks[from].parent) {

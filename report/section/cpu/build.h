@@ -36,7 +36,7 @@ struct hp_cpu_build {
 	struct hp_names names;	/* of the object at hand, if it isn't a file */
 	uint32_t named;	/* that object */
 	uint32_t *same;	/* of each object: the first that is the same file */
-	bool is_stale;	/* places have become other functions': `owners` and `outer` are made again */
+	bool is_stale;	/* places have become other functions': `owners` and `outer` are rebuilt */
 };
 
 /* Sums up the stacks: those behind `stack_count` are new. */

@@ -61,7 +61,7 @@ static uint32_t same_of(const struct hp_cpu_build *b, uint32_t object)
 
 /* --- functions --- */
 
-/* What compilers put after the name of a part or a copy of a function. */
+/* Suffixes of compilers for a part or a copy of a function. */
 static size_t base_length(const char *name)
 {
 	static const char *const parts[] = { ".cold",	  ".part.", ".constprop.", ".isra.",
@@ -230,7 +230,7 @@ static void resolve_other(struct hp_cpu_build *b, const struct hp_cpu_place *pla
 	frame_add(b, frame);
 }
 
-/* Code that is made at run time may be another's by now. */
+/* Code made at run time may have been replaced. */
 static bool is_lasting(const struct hp_cpu_build *b, uint32_t object)
 {
 	return object == HP_NONE || b->report->model.objects[object].kind != HP_OBJECT_ANONYMOUS;
@@ -466,7 +466,7 @@ static void names_match(struct hp_cpu_build *b)
 	hp_map_release(&by_name);
 }
 
-/* Which of the functions are instrumented: more of them may have names by now. */
+/* Which of the functions are instrumented: more of them may have names now. */
 static void instrumented_find(struct hp_cpu_build *b)
 {
 	struct hp_cpu *cpu = b->cpu;

@@ -29,7 +29,7 @@ struct hp_cpu_function {
 	uint64_t self_samples;
 	uint64_t total_ns;	/* of samples that have it on the stack */
 	uint64_t total_samples;
-	uint8_t cause;	/* report/section/wait/offcpu.c's: what its name says that is waited for; 0 = not looked at */
+	uint8_t cause;	/* report/section/wait/offcpu.c's: the waits' cause according to its name; 0 = not looked at */
 };
 
 /* A function at a place, and where in the source the place is. */
@@ -54,8 +54,9 @@ struct hp_cpu_place {
 struct hp_cpu_build;
 
 /*
- * Functions, frames and places stay where they are from look to look; sums are made
- * again.  A function may have nothing any more, when a place has become another's.
+ * Functions, frames and places stay where they are from look to look; sums are
+ * rebuilt.  A function may have nothing any more, when a place has become
+ * another's.
  */
 struct hp_cpu {
 	struct hp_cpu_build *build;	/* needed at the next refresh */

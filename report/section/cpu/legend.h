@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * legend.h - what a kept run notes of the places of samples (report/name/places.h).
+ * legend.h - a kept run's names of the places of samples (report/name/places.h).
  */
 #ifndef HP_REPORT_SECTION_CPU_LEGEND_H
 #define HP_REPORT_SECTION_CPU_LEGEND_H

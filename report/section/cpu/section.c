@@ -206,7 +206,7 @@ const char *hp_cpu_profile(const struct hp_report *report)
 	return theirs && access(theirs, R_OK) == 0 ? theirs : NULL;
 }
 
-/* What opens the profile of this run. */
+/* The command that opens this run's profile. */
 static const char *after(struct hp_report *report)
 {
 	const char *profile = hp_cpu_profile(report);
@@ -445,7 +445,7 @@ static void add_middle(struct hp_report *report, cJSON *list)
 				hp_cpu_profile(report) ? hp_cpu_profile(report) : "");
 }
 
-/* A few samples tell nothing, and looking them up takes long; if somebody asked, it is done. */
+/* A few samples say little, and resolving them takes long; it is done on request. */
 static void legend_write(struct hp_report *report, FILE *out)
 {
 	if (hp_cpu_is_made(report) || hp_cpu_has_data(report))

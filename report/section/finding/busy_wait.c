@@ -66,7 +66,7 @@ static void find(struct hp_survey *survey)
 		finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in its own code; its name "
 					    "suggests that it waits",
 					    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
-		/* Where a core is to spare, what spins takes no one's time. */
+		/* With a spare core, a spinning thread takes no one's time. */
 		finding->gain_ns =
 			survey->is_full && !survey->is_serial && hp_survey_is_worth(survey, gain)
 				? gain

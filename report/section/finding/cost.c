@@ -20,7 +20,7 @@
 #define KNOWN (UINT32_C(1) << 31)
 #define LIBRARY (UINT32_C(1) << 30) /* of C++'s library, by its name */
 #define FRAMES_MAX 2000 /* between a sample and its owner */
-#define CALLERS_MAX 32 /* frames of a library between a search and who requested it */
+#define CALLERS_MAX 32 /* frames of a library between a search and its caller in the program */
 
 static_assert(HP_SIGNS < 30, "a bit for each, and two more");
 
@@ -186,7 +186,7 @@ static uint64_t builder(struct build *b, const struct hp_owner *owner)
 	return ((uint64_t)owner->function << 32 | owner->callee) + 1;
 }
 
-/* What a function of C++'s library takes that allocates in some of its samples. */
+/* The time of a function of C++'s library that allocates in some of its samples. */
 static void builders_add(struct build *b, const struct hp_owners *owners)
 {
 	const struct hp_model_sampling *sampling = &b->survey->report->model.sampling;

@@ -14,7 +14,7 @@
 
 #define BLOCKED_MIN 0.15 /* of the wall time */
 #define SYNCS_MIN 20
-#define UNKNOWN_MAX 0.2 /* of all blocked time without a stack, for what counts as measured */
+#define UNKNOWN_MAX 0.2 /* of all blocked time without a stack, to count as measured */
 
 static const struct hp_stall *most_of(const struct hp_survey *survey)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * finding.h - what to do about a run: patterns of waste, each with the most it can cost.
+ * finding.h - recommendations for a run: patterns of waste, each with the most it can
+ * cost.
  *
  * A rule searches the model for one pattern.  It reports a finding only if it can bound the
  * pattern's cost, or if the fact is worth knowing by itself.  A gain is an upper bound of
@@ -10,7 +11,7 @@
  * A new rule is one file with a struct hp_rule, and one line in rules.h.
  *
  * Folder: report/section/finding - patterns of waste, with bounds of their cost, and
- *   what to do about them
+ *   recommendations
  * May use: report/section/answer report/section/loop report/section/thread report/section/channel
  *   report/section/channel/row report/section/wait report/section/memory
  *   report/section/cpu report/section/timing report/section/core report/name
@@ -49,8 +50,8 @@ struct hp_rule;
 
 struct hp_finding {
 	const struct hp_rule *rule;
-	char *advice; /* one sentence: what to do, and where */
-	char *facts; /* what that follows from, in short */
+	char *advice; /* one sentence: the recommendation, and where */
+	char *facts; /* its evidence, in short */
 	double gain_ns; /* at most, of the wall time; 0 = not bounded */
 	uint64_t gain_bytes; /* at most, of memory; 0 = none */
 	enum hp_confidence confidence;
@@ -93,7 +94,7 @@ char *hp_finding_explain(struct hp_report *report, const struct hp_finding *find
 
 struct cJSON;
 
-/* Adds what its row in a table does not say. */
+/* Adds evidence that its row in a table lacks. */
 void hp_finding_json(struct hp_report *report, const struct hp_finding *finding,
 		     struct cJSON *entry);
 #define HP_FINDING_KEYS \

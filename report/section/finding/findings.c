@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * findings.c - asks all rules, drops what another finding explains, and sorts the rest.
+ * findings.c - runs all rules, drops findings that another explains, and sorts the
+ * rest.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #define SHORT_NS 2e7 /* runs that are too short to judge */
 #define BUSY 0.7 /* of the wall time: runs that compute */
 #define ONE_CORE 1.1 /* in use, at most */
-#define IDLE 0.3 /* of the wall time: waits say what there is to say */
+#define IDLE 0.3 /* of the wall time: waits are sufficient evidence */
 #define POINTER(name) &hp_rule_##name,
 
 static const struct hp_rule *const rules[] = { HP_RULES(POINTER) };
@@ -41,7 +42,7 @@ static bool is_over(const struct hp_finding *finding, const struct hp_finding *o
 	return false;
 }
 
-/* Takes out what another finding explains. */
+/* Removes findings that another explains. */
 static void explained_drop(struct hp_findings *findings)
 {
 	bool *is_explained = hp_xcalloc(findings->count, sizeof(bool));

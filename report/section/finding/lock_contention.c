@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_contention.c - threads wait for a lock that somebody else holds.
+ * lock_contention.c - threads wait for a lock that another thread holds.
  */
 #include <stdlib.h>
 

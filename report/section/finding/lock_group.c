@@ -67,7 +67,7 @@ static void row_add(struct hp_lock_group *group, const struct hp_lock_row *row, 
 	}
 }
 
-/* --- who waited, and for whom --- */
+/* --- waiters and holders --- */
 
 struct sum {
 	const struct hp_lock_contest *first;
@@ -175,7 +175,7 @@ struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 
 /* --- its cost --- */
 
-/* What a thread does that no other thread can take from it while it has no lock. */
+/* A thread's work without a lock that no other thread can take over. */
 static double own_ns(const struct hp_thread_row *row)
 {
 	return row->ran_ns + row->waits_ns[HP_THREAD_DISK] + row->waits_ns[HP_THREAD_SLEEP];

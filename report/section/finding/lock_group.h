@@ -34,7 +34,7 @@ char *hp_lock_group_holder(struct hp_survey *survey, const struct hp_lock_group 
 /* An upper bound of the time that the run would save without waits for it. */
 double hp_lock_group_gain(const struct hp_survey *survey, const struct hp_lock_group *group);
 
-/* Waits are many, long and matter; and somebody is known to have held it. */
+/* Waits are many, long and matter; and its holder is known. */
 bool hp_lock_group_is_worth(const struct hp_survey *survey, const struct hp_lock_group *group);
 
 /* "1,458 waits of 4,800 acquisitions, 14.9 s in all, the longest 203 ms"; fresh. */

@@ -12,7 +12,7 @@
 
 #define CPU_MIN 0.2 /* of the CPU time, in one function */
 #define WHOLE_MIN 0.6 /* of the function: it does little else */
-#define AGAIN_MIN 3 /* times the peak RSS: what all faults brought in */
+#define AGAIN_MIN 3 /* times the peak RSS: memory brought in by all faults */
 #define PAGE 4096.0
 #define RUNS_MAX 10 /* processes: where many start, each one's pages are new */
 

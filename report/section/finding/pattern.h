@@ -25,7 +25,7 @@ void hp_pattern_find(struct hp_survey *survey, const struct hp_pattern *pattern)
 /* The function that spends most on it; NULL = too few samples for a verdict, or it has no name. */
 const struct hp_cost *hp_cost_most(const struct hp_survey *survey, enum hp_sign mark);
 
-/* Code that somebody can change: a function with a name. */
+/* Code that the user can change: a function with a name. */
 bool hp_cost_is_named(const struct hp_survey *survey, const struct hp_cost *cost);
 
 #endif

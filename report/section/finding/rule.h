@@ -81,9 +81,9 @@ struct hp_survey {
 	size_t stall_room;
 };
 
-/* --- what a gain can be --- */
+/* --- bounds of a gain --- */
 
-/* What CPU time of the samples is worth in wall time, at most. */
+/* The value of CPU time of the samples in wall time, at most. */
 double hp_survey_worth(const struct hp_survey *survey, double sample_ns);
 
 /* Enough for a finding. */

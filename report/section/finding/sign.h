@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sign.h - functions of libraries and of the kernel that say what time is spent on.
+ * sign.h - functions of libraries and of the kernel that show the kind of work.
  */
 #ifndef HP_REPORT_SECTION_FINDING_SIGN_H
 #define HP_REPORT_SECTION_FINDING_SIGN_H
@@ -19,7 +19,7 @@ enum hp_sign {
 	HP_SIGN_FILE, /* read, write and their like */
 	HP_SIGN_SOCKET, /* the same on sockets */
 	HP_SIGN_DATA, /* the kernel copies the data of a call */
-	HP_SIGN_CALL, /* the innermost function is what each call takes, however small it is */
+	HP_SIGN_CALL, /* the innermost function is each call's fixed cost */
 	HP_SIGN_SYNC, /* fsync */
 	HP_SIGN_START, /* fork, exec, exit */
 	HP_SIGNS

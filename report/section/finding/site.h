@@ -27,7 +27,7 @@ struct hp_alloc_row *hp_site_at(struct hp_survey *survey, size_t place,
 /* Blocks to which nothing pointed were looked for at the end. */
 bool hp_site_knows_lost(struct hp_survey *survey);
 
-/* A function with a name, which somebody can change. */
+/* A function with a name, which the user can change. */
 bool hp_site_is_named(struct hp_survey *survey, struct hp_alloc_row *row);
 
 /* "push list.c:12 ← main", fresh; and as the table of paths says it. */

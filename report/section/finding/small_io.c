@@ -11,7 +11,7 @@
 #include "report/section/finding/rules.h"
 
 #define KERNEL_MIN 0.3 /* of the function, below read and write */
-#define CALL_MIN 0.2 /* of that: what each call takes */
+#define CALL_MIN 0.2 /* of that: each call's fixed cost */
 #define DATA_MAX 0.45 /* of that: data are copied */
 #define WHOLE_MIN 0.6 /* of the function: it does nothing else */
 #define DISK_MAX 0.05 /* of the wall time */

@@ -26,8 +26,8 @@ static double sockets_ns(const struct hp_survey *survey)
 }
 
 /*
- * Where this run's processors are busy most of the time, it does not wait for a peer elsewhere: with
- * fewer calls the switches between both sides go, too, and what stays is the other work.
+ * Where this run's processors are busy most of the time, it does not wait for a peer elsewhere:
+ * with fewer calls there are fewer switches between both sides, and the other work stays.
  */
 static double gain_of(const struct hp_survey *survey, double ns)
 {

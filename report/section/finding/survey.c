@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * survey.c - what all rules go by: the threads' time, the cores, and what CPU time is worth.
+ * survey.c - common input of all rules: the threads' time, the cores, and the value of CPU
+ * time.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,7 @@ static void find(struct hp_survey *survey)
 	ns = (double)most->marked_ns[HP_SIGN_YIELD];
 	if (ns < CPU_MIN * survey->cpu_ns)
 		return;
-	/* With a core to spare, what spins takes no one's time. */
+	/* With a spare core, a spinning thread takes no one's time. */
 	gain = survey->is_full && !survey->is_serial ? hp_survey_worth(survey, ns) : 0;
 	finding = hp_finding_add_function(survey, &hp_rule_yield_spin, most->function);
 	where = hp_finding_where(finding);

@@ -132,7 +132,7 @@ static void cell_queued_mean(const struct hp_cell *cell, struct hp_value *value)
 	mean_set(cell, row_at(cell)->queued_ticks, row_at(cell)->queued, value);
 }
 
-/* Of a call, as the crate has it. */
+/* Of a call, as in the crate. */
 static void cell_alloc_mean(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_future_row *row = row_at(cell);

@@ -166,7 +166,7 @@ static uint32_t object_of(void *context, uint64_t offset)
 	return *found;
 }
 
-/* What continues: a wait in any case; a busy span of a process that runs. */
+/* Ongoing parts: a wait in any case; a busy span of a process that runs. */
 static void present_add(struct build *b, struct hp_loop_row *row)
 {
 	const struct hp_loop *record = &row->record;

@@ -12,7 +12,8 @@ struct cJSON;
 /*
  * num_workers: loops.  num_alive_tasks: descriptors that they wait for.  global_queue_depth: jobs
  * that wait for a pool, none of them visible.  io_driver_*: descriptors added to and removed from
- * epoll instances, and events.  What a loop has no meaning for, as steals, is left out.
+ * epoll instances, and events.  Members without a meaning for a loop, such as steals, are
+ * omitted.
  */
 void hp_runtime_add(struct hp_report *report, struct cJSON *to);
 

@@ -24,7 +24,7 @@ struct known {
 	struct hp_alloc_sites sites;
 };
 
-/* State that outlives a refresh of a running program: the tree of paths, and what each said. */
+/* State that outlives a refresh of a running program: the tree of paths, and their sums. */
 struct hp_alloc_build {
 	struct hp_map objects;	/* offset -> place + 1 */
 	struct hp_map heaps;	/* offset -> place in known */
@@ -186,7 +186,7 @@ static void read_steps(struct build *b, uint64_t heap, uint64_t first)
 
 /* --- sites --- */
 
-/* A block pending at the previous refresh is in its site by now, or pending again. */
+/* A block pending at the previous refresh is in its site now, or pending again. */
 static void pending_take_back(struct hp_alloc *alloc)
 {
 	static const struct hp_alloc_sum none = { .count = 0 };
@@ -435,7 +435,7 @@ static void places_grow(struct hp_alloc_places *places, size_t count)
 	places->count = count;
 }
 
-/* Of what a damaged segment says the sum may overflow. */
+/* Sums of a damaged segment may overflow. */
 static int64_t plus(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -446,7 +446,7 @@ static int64_t minus(int64_t value)
 	return (int64_t)(0 - (uint64_t)value);
 }
 
-/* What each look finds again. */
+/* Kept from refresh to refresh. */
 static void clear(struct hp_alloc *alloc)
 {
 	int64_t raised = alloc->raised;

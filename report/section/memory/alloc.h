@@ -19,7 +19,7 @@
 #include "report/read/model.h"
 #include "segment/layout/heap.h"
 
-/* What a thread, or several one after the other, did. */
+/* The sums of a thread, or of several successive ones. */
 struct hp_alloc_thread {
 	uint32_t pid;
 	uint32_t tid;	/* of the last one */

@@ -16,7 +16,7 @@
 
 struct hp_alloc_change {
 	uint32_t place;
-	struct hp_alloc_sum sum; /* fields of what became less are below 0, modulo 2^64 */
+	struct hp_alloc_sum sum; /* decreased fields are below 0, modulo 2^64 */
 };
 
 struct hp_alloc_changes {

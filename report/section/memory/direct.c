@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * direct.c - what programs map themselves: mmap, mremap, brk, by call path.
+ * direct.c - mappings made by programs themselves: mmap, mremap, brk, by call
+ * path.
  *
  * A path whose innermost object is the allocator is the allocator's business: its bytes are given
  * out as blocks, which other sections tell.  It has a row, and is not in the totals.

@@ -2,8 +2,8 @@
 /*
  * function.c - the section of functions that allocate.
  *
- * Of a program with instrumented functions: what their calls were charged, with
- * percentiles over calls.  Of any other one, functions as call paths tell them:
+ * Of a program with instrumented functions: the charges of their calls, with
+ * percentiles over calls.  In any other one, functions according to call paths.
  * those that call the allocator, through wrappers or not.  Columns that only one
  * of the two has are left out of the other.
  */
@@ -80,7 +80,7 @@ static const struct hp_alloc_row *row_of(const void *row)
 	return row;
 }
 
-/* A number as the metric has it; negative = not known. */
+/* A number in the metric's unit; negative = not known. */
 static void figure(struct hp_report *report, double number, struct hp_value *value)
 {
 	struct hp_text_cell cell;
@@ -114,7 +114,10 @@ static void get_name(const struct hp_cell *cell, struct hp_value *value)
 			hp_report_is_label(cell->report, function_of(cell->report, cell->row));
 }
 
-/* What clients of the crate read as calls: of functions without hooks, the blocks that are averaged. */
+/*
+ * Shown as calls to clients of the crate: of functions without hooks, the blocks that
+ * are averaged.
+ */
 static void get_calls_or_blocks(const struct hp_cell *cell, struct hp_value *value)
 {
 	value->number = row_of(cell->row)->charge
@@ -159,7 +162,7 @@ static void get_average(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_alloc_sum *paths = hp_alloc_sum_of(cell->report, cell->row);
 	uint64_t calls = sum ? function_of(cell->report, cell->row)->calls : 0;
 
-	/* What calls that continue allocate is in no average yet. */
+	/* Allocations of running calls are in no average yet. */
 	if (calls && calls == function_of(cell->report, cell->row)->running)
 		value->is_unknown = true;
 	else if (calls)
@@ -250,7 +253,7 @@ static void raw_whole_count(const struct hp_cell *cell, struct hp_value *value)
 	value->number = (double)(r->charge ? r->charge->whole_count : r->inclusive.count);
 }
 
-/* What only a charge has, and what only call paths have. */
+/* Members of charges only, and of call paths only. */
 static void get_charged(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_charge_sum *sum = row_of(cell->row)->charge;

@@ -77,7 +77,7 @@ void hp_alloc_add_frames(struct hp_report *report, const void *of, cJSON *entry)
 			return;
 		}
 		text = cJSON_PrintUnformatted(array);
-		/* Kept from look to look; what cJSON gives may be an answer's alone. */
+		/* Kept from look to look; an item of cJSON may belong to one answer only. */
 		row->frames = hp_xstrdup(text ? text : "[]");
 		cJSON_free(text);
 		hp_alloc_name_note(view, row, pending);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * legend.h - what a kept run notes of the steps of allocations' call paths
+ * legend.h - a kept run's names of the steps of allocations' call paths
  * (report/name/places.h).
  */
 #ifndef HP_REPORT_SECTION_MEMORY_LEGEND_H

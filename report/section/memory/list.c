@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.c - see view.h: what rows are sorted by, and lists of them.
+ * list.c - see view.h: sort keys of rows, and lists of them.
  */
 #include <stdlib.h>
 

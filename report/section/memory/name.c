@@ -48,7 +48,7 @@ static char *short_name(const struct hp_report *report, const char *name)
 	return bare;
 }
 
-/* What calls main is the same in all programs. */
+/* The caller of main is the same in all programs. */
 static bool is_main(const char *name)
 {
 	return strncmp(name, "main", 4) == 0 && (!name[4] || name[4] == ':');

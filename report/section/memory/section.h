@@ -31,7 +31,7 @@ struct hp_frames *hp_alloc_frames(struct hp_report *report);
 const char *hp_alloc_mark_name(uint32_t mark);
 
 /*
- * What a thread allocated and freed; NULL = it did not, or another thread took
+ * A thread's allocations and frees; NULL = it did not, or another thread took
  * its heap over since (its figures are in the totals only).
  */
 const struct hp_alloc_thread *hp_alloc_thread_of(const struct hp_report *report, uint32_t pid,

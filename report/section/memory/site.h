@@ -3,8 +3,8 @@
  * site.h - the counters of the call paths of a heap, from look to look.
  *
  * A program that runs changes few of its paths from one second to the next: so
- * what a path said last is kept, and only what says something else is summed up
- * again.  64 bits of all its counters decide that.
+ * a path's last values are kept, and only changed ones are summed up again.  64
+ * bits of all its counters decide that.
  */
 #ifndef HP_REPORT_SECTION_MEMORY_SITE_H
 #define HP_REPORT_SECTION_MEMORY_SITE_H
@@ -27,7 +27,7 @@ struct hp_alloc_sites {
 	size_t sum_room;
 };
 
-/* Of a process, as far as it decides what its sites held at the peak. */
+/* A process's part of its sites' bytes at the peak. */
 struct hp_alloc_peak {
 	uint32_t epoch; /* number of the last one noted */
 	bool is_now; /* more is held now than then */
@@ -44,7 +44,7 @@ static inline uint32_t hp_alloc_place_of(const struct hp_alloc_places *places, u
 	return step < places->count ? places->of[step] : 0;
 }
 
-/* What a site says.  Blocks that are lost apart. */
+/* A site's values.  Blocks that are lost apart. */
 struct hp_alloc_sum hp_alloc_site_sum(const struct hp_site *site, const struct hp_alloc_peak *peak);
 
 /* Adds to a step, to all, and to the changes for earlier readers. */

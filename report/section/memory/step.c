@@ -60,7 +60,7 @@ static void put(struct hp_alloc_index *index, uint64_t hash, size_t number)
 	index->slots[slot] = (uint32_t)number + 1;
 }
 
-/* True if it was made again, empty: `count` numbers are to fill at most half of it. */
+/* True if it was rebuilt, empty: `count` numbers are to fill at most half of it. */
 static bool index_grow(struct hp_alloc_index *index, size_t count)
 {
 	unsigned bits = index->bits ? index->bits : FIRST_BITS;

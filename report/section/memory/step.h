@@ -32,7 +32,7 @@ struct hp_alloc_tree {
 	struct hp_alloc_step *steps;
 	size_t count;
 	size_t room;
-	uint32_t *first; /* beside the steps: the first that has it for a caller; 0 = none */
+	uint32_t *first; /* beside the steps: the first that has it as its caller; 0 = none */
 	size_t first_room;
 	struct hp_alloc_index same; /* of the others */
 	size_t same_count;

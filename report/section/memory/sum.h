@@ -47,7 +47,7 @@ static inline void hp_alloc_add(struct hp_alloc_sum *to, const struct hp_alloc_s
 	to->lost_bytes += sum->lost_bytes;
 }
 
-/* What must be added to `before` for `now`. */
+/* The difference from `before` to `now`. */
 static inline struct hp_alloc_sum hp_alloc_difference(const struct hp_alloc_sum *now,
 						      const struct hp_alloc_sum *before)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.c - what threads allocated and freed, for the section of threads.
+ * thread.c - allocations and frees of threads, for the section of threads.
  *
  * A thread's bytes are those that it requested itself and those that it gave
  * back, whoever had allocated them: so a thread that only consumes has less

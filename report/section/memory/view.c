@@ -17,7 +17,7 @@ static void maps_free(struct hp_alloc_view *view)
 	free(view->maps);
 }
 
-/* What belongs to one look. */
+/* Data of one refresh. */
 static void look_free(struct hp_alloc_view *view)
 {
 	maps_free(view);

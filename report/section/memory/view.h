@@ -17,7 +17,7 @@ struct hp_alloc_row {
 	char *frames;	/* of a site: its part in JSON; NULL = the same */
 	const struct hp_charge_sum
 		*charge;	/* of an instrumented function, which is of the model then */
-	struct hp_alloc_sum sum;	/* own.  What rows are sorted by is in one line of memory */
+	struct hp_alloc_sum sum;	/* own.  Sort keys of rows are in one line of memory */
 	struct hp_alloc_sum inclusive;	/* of a function */
 };
 
@@ -42,14 +42,14 @@ struct hp_alloc_link {
 
 /*
  * State that outlives a refresh: the rows, and the data needed to find those of
- * a step.  Only what changed is added to them at the next one.
+ * a step.  Only changes are added to them at the next one.
  */
 struct hp_alloc_view {
 	struct hp_alloc alloc;
 	struct hp_frames *frames;
 	bool is_kept;	/* for a next look */
-	bool is_stale;	/* a name came, or the steps are others: rows must be made again */
-	bool is_cumulative;	/* all of what callees did is summed up, not only how much they allocated */
+	bool is_stale;	/* a name came, or the steps are others: rows must be rebuilt */
+	bool is_cumulative;	/* all sums of callees are added up, not only their allocations */
 	uint32_t *place_of;	/* by code: number of its place in the frames + 1; 0 = not known yet */
 	size_t code_room;
 	size_t step_room;	/* of the arrays beside the steps */
@@ -65,7 +65,7 @@ struct hp_alloc_view {
 	struct hp_alloc_link *links;	/* by step */
 	size_t link_count;
 	struct hp_alloc_changes changes;	/* of sites, for the rows of functions */
-	struct hp_alloc_row *rows;	/* of functions, as call paths tell them */
+	struct hp_alloc_row *rows;	/* of functions, according to call paths */
 	size_t row_count;
 	bool has_rows;	/* of this look */
 	uint32_t *spread_of;	/* by folded step: place in alloc.spreads + 1 */
@@ -84,7 +84,7 @@ struct hp_alloc_view {
 	size_t charged_count;
 };
 
-/* What calls of instrumented functions allocated; read when it is first requested. */
+/* Allocations of calls of instrumented functions; read when it is first requested. */
 const struct hp_charges *hp_alloc_charges(const struct hp_report *report);
 
 /* The sites: hp_alloc_view.sites. */
@@ -119,14 +119,14 @@ bool hp_alloc_is_count(const struct hp_report *report);
 const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
 					   const struct hp_alloc_row *row);
 
-/* What rows are sorted by. */
+/* Sort keys of rows. */
 uint64_t hp_alloc_metric(const struct hp_report *report, const struct hp_alloc_row *row);
 
 /* The most that a call held at once is shown, and not its allocated bytes. */
 bool hp_alloc_is_most(const struct hp_report *report);
 enum hp_charge_kind hp_alloc_charge_kind(const struct hp_report *report);
 
-/* What an instrumented function is sorted by. */
+/* Sort keys of an instrumented function. */
 uint64_t hp_alloc_charged(const struct hp_report *report, const struct hp_alloc_row *row);
 
 /* The rows that have something and pass the focus, most first, cut as hp_section_cut does. */
@@ -137,7 +137,7 @@ void hp_alloc_list(const struct hp_section *section, struct hp_report *report, s
 void hp_alloc_list_make(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
 			size_t count);
 
-/* What a row is called: a call path, or a function. */
+/* A row's name: a call path, or a function. */
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row);
 
 /* The same of a call path with the line of each call, fresh: paths of equal names differ there; NULL = a function. */

@@ -64,7 +64,7 @@ static bool is_row(const struct hp_report *report, const struct hp_cpu_function 
 {
 	if (report->has_functions)
 		return f->instrumented != HP_NONE;
-	/* What a call takes by a stub, or by the kernel's page of code, is the caller's. */
+	/* The time of a call in a stub, or in the kernel's page of code, is the caller's. */
 	return !hp_offcpu_is_libc(report, f->object) && !hp_wrapper_allocates(f->name) &&
 	       !hp_symbol_is_plt(f->name) && !is_vdso(report, f->object);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bound.h - what keeps each function busy: CPU, waits and allocations side by
+ * bound.h - the bottleneck of each function: CPU, waits and allocations side by
  * side, and the word for it.
  *
  * Time belongs to the innermost instrumented function on its stack; where none is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bound_alloc.c - what each function of the table `bound` allocated.
+ * bound_alloc.c - allocations of each function of the table `bound`.
  *
  * Call paths of allocations and of samples come from different sides; a function
  * is the same if its name and its file are.  Inlined code counts as the function

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.h - the streams of a segment: what one place opens, in all processes of the session, is a row.
+ * stream.h - the streams of a segment: a row is one place that opens streams, in all processes of
+ * the session.
  *
  * Folder: report/section/stream - streams: files, directories and sockets that yield items
  * May use: report/section/wait report/section/core report/name report/read report/base

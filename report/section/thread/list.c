@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.c - the section of threads: what CPU and memory each took.
+ * list.c - the section of threads: the CPU time and memory of each.
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>

@@ -249,7 +249,7 @@ static void say(struct hp_report *report, char *sentence)
 	report->text = all;
 }
 
-/* What no row has. */
+/* The time without a row. */
 static const char *after(struct hp_report *report)
 {
 	const struct hp_programs *programs = hp_programs_of(report);

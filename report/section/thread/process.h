@@ -24,7 +24,7 @@ struct hp_program {
 	int32_t status;	/* of one that failed, as from wait() */
 	uint64_t wall_ns;	/* the sum of their lives */
 	uint64_t cpu_ns;
-	double cpu_percent;	/* of what all programs took */
+	double cpu_percent;	/* of the total of all programs */
 	uint64_t peak_rss_bytes;	/* of the largest; 0 = unknown */
 	uint64_t minor_faults;
 	uint64_t major_faults;

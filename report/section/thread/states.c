@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * states.c - the section of what threads did with their time.
+ * states.c - the section about threads' use of their time.
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static bool is_of(uint32_t kind, int wait)
 	return wait == HP_WAIT_SIGNAL ? is_signal : wait == HP_WAIT_LOCK && is_lock;
 }
 
-/* How long it has been waiting for that at the end; `*lock`: for what; 0 = it is not. */
+/* How long it has been waiting for that at the end; `*lock`: by cause; 0 = it is not. */
 static uint64_t waiting_for(const struct hp_locks *locks, const struct hp_thread_row *row, int wait,
 			    const struct hp_lock_row **lock)
 {
@@ -268,7 +268,7 @@ static const struct hp_column columns[] = {
 
 /* --- the section --- */
 
-/* As in the list of threads: who ran most. */
+/* As in the list of threads: the thread that ran most. */
 static int compare_rows(const void *left, const void *right)
 {
 	const struct hp_thread_row *a = *(const struct hp_thread_row *const *)left;

@@ -119,7 +119,7 @@ static void event_add(struct hp_report *report, struct hp_threads *threads,
 		row->waits_ns[HP_WAIT_LOCK] += (double)event->span_ns;
 }
 
-/* Where some had no room, none is taken: a share would be of what there was room for. */
+/* Where some had no room, none is taken: a share would only be of the recorded part. */
 static void switches_add(struct hp_report *report, struct hp_threads *threads)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
@@ -276,7 +276,7 @@ struct hp_threads *hp_threads_of(struct hp_report *report)
 	return threads;
 }
 
-/* What continues may be looked at later; of threads folded into one each one's birth is unknown. */
+/* An ongoing wait may be scanned later; of threads folded into one each one's birth is unknown. */
 static bool is_past_and_apart(const struct hp_report *report)
 {
 	for (size_t i = 0; i < report->model.thread_count; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread.h - what each thread did with its time, from all who know of it: the
- * sampler (CPU, queue, life), the thread itself (waits for locks), the kernel's
- * switch records (what else it waited for), its maker.
+ * thread.h - each thread's use of its time, from all sources: the sampler (CPU,
+ * queue, life), the thread itself (waits for locks), the kernel's switch
+ * records (other waits), its maker.
  *
  * Folder: report/section/thread - threads: their resources and their
  *   waited for
@@ -16,7 +16,7 @@
 #include "report/section/core/section.h"
 #include "segment/layout/lock.h"
 
-/* What a thread waited for; the first ones are enum hp_wait_class. */
+/* A thread's waits by cause; the first ones are enum hp_wait_class. */
 enum hp_thread_wait {
 	HP_THREAD_CHANNEL = HP_WAIT_CLASSES,	/* pipes, sockets */
 	HP_THREAD_DISK,

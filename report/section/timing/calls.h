@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.h - questions to the call tree: who calls a function, what does it call,
- * and the tree as a whole.
+ * calls.h - questions to the call tree: callers and callees of a function, and
+ * the tree as a whole.
  *
  * Each is its own section, which takes the place of the report's sections.
  */
@@ -45,7 +45,7 @@ struct hp_calls_row {
 bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char *name,
 		   double least_percent, hp_complain complain, void *context);
 
-/* What hp_calls_init asked; NULL = nothing. */
+/* The request of hp_calls_init; NULL = nothing. */
 struct hp_calls *hp_calls_of(const struct hp_report *report);
 
 /*

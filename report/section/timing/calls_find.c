@@ -45,7 +45,7 @@ static enum fit fit_of(struct hp_report *report, const struct hp_focus *focus,
 	return hp_focus_allows(focus, hp_report_name(report, f)) ? FIT_PART : FIT_NOT;
 }
 
-/* What else was meant, perhaps. */
+/* Other possible matches. */
 static void tell_others(struct hp_report *report, const uint32_t *others, size_t count,
 			hp_complain complain, void *context)
 {

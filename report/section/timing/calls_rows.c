@@ -18,7 +18,7 @@
 
 /* --- sets of nodes --- */
 
-/* A node of the asked function, and where its path is by now. */
+/* A node of the requested function, and the current end of its path. */
 struct step {
 	uint32_t function;	/* of `at`; HP_NONE = the top */
 	uint32_t node;	/* whose time counts */

@@ -287,8 +287,8 @@ const struct hp_model_function *hp_functions_busiest(struct hp_report *report)
 }
 
 /*
- * By own time: with callees the first function would be one that only calls what does the
- * work.  main is named if nothing else was called.
+ * By own time: with callees the first function would be one that only calls the busy one.
+ * main is named if nothing else was called.
  */
 static bool top(struct hp_report *report, struct hp_top *top)
 {

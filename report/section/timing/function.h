@@ -29,7 +29,7 @@ bool hp_functions_sorts_by(const char *word);
 /* The function that takes most of the time itself; NULL = none was called. */
 const struct hp_model_function *hp_functions_busiest(struct hp_report *report);
 
-/* JSON: what lists of functions begin with, and have behind their description. */
+/* JSON: the first members of lists of functions, and those after their description. */
 struct cJSON;
 #define HP_FUNCTIONS_KEYS \
 	"profiling_mode:s time_elapsed:s total_elapsed_ns:i caller_name:s percentiles:[n]"

@@ -45,7 +45,7 @@ struct hp_lock_contest {
 	uint32_t function;	/* of the instrumented call that waited: place in model->functions, or HP_NONE */
 	uint32_t holder_tid;	/* in the longest wait; 0 = not known */
 	struct hp_lock_place at;
-	struct hp_lock_place holder;	/* where the holder had got it */
+	struct hp_lock_place holder;	/* the place where the holder acquired it */
 	uint32_t path;	/* of the waiter: place in paths, or HP_NONE */
 	uint32_t from;	/* by which it was released in the longest wait that knows, or HP_NONE */
 	uint32_t from_tid;	/* by this thread; 0 = not known */
@@ -98,7 +98,7 @@ struct hp_lock_party {
 	uint64_t ticks;	/* waited there for the others */
 };
 
-/* What a waiter's present or last thread waited for. */
+/* The waits of a waiter's present or last thread. */
 struct hp_lock_thread {
 	uint32_t pid;
 	uint32_t tid;
@@ -107,7 +107,7 @@ struct hp_lock_thread {
 	size_t contest_end;	/* the same: not known, as other threads used the waiter before */
 };
 
-/* Who made a thread. */
+/* A thread's creator. */
 struct hp_lock_birth {
 	uint32_t pid;
 	uint32_t tid;

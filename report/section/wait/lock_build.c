@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_build.c - see lock_build.h: places, rows, and what threads did with them.
+ * lock_build.c - see lock_build.h: places, rows, and the threads' use of them.
  */
 #include "report/section/wait/lock_build.h"
 

@@ -8,7 +8,7 @@
 #include "report/section/wait/lock.h"
 #include "report/base/map.h"
 
-/* Where code of a process that still has it lies. */
+/* The code's place in a process that still has it. */
 struct hp_lock_module {
 	uint64_t offset;	/* of its record */
 	uint64_t begin;
@@ -62,7 +62,7 @@ uint32_t hp_lock_build_row(struct hp_lock_build *b, const struct hp_lock_row *ro
 /* Place of an equal row, HP_NONE = none exists. */
 uint32_t hp_lock_build_find(const struct hp_lock_build *b, const struct hp_lock_row *row);
 
-/* Adds what a thread did with locks to their rows. */
+/* Adds a thread's use of locks to their rows. */
 void hp_lock_read_uses(struct hp_lock_build *b, const struct hp_waiter *waiter);
 
 /* --- waiter.c: the lists that begin at an offset --- */

@@ -3,7 +3,8 @@
  * lock_cells.h - getters for one side of a lock.
  *
  * They are the same for each side and each section: the column's member is the
- * place of the struct hp_lock_sum.  What needs no getter is a member of that.
+ * place of the struct hp_lock_sum.  Values without a getter are members of
+ * that.
  */
 #ifndef HP_REPORT_SECTION_WAIT_LOCK_CELLS_H
 #define HP_REPORT_SECTION_WAIT_LOCK_CELLS_H

@@ -146,7 +146,7 @@ const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size
 
 /* --- intervals --- */
 
-#define CLOCK_ERROR_NS 3	/* of what a timed hold costs beyond the hold itself */
+#define CLOCK_ERROR_NS 3	/* cost of a timed hold beyond the hold itself */
 #define CLOCK_ERROR_EXACT_NS 5
 
 /* Only one thread can have it at a time. */

@@ -23,7 +23,10 @@ static bool is_at(const struct hp_locks *locks, size_t i, const void *row)
 	return &locks->rows[locks->parties[i].lock] == row && locks->parties[i].count;
 }
 
-/* Of the threads that came there who waited least, and most: the least one is waited for; NULL = fewer than two. */
+/*
+ * Of the threads that arrived there, those that waited least and most: the least one is
+ * waited for; NULL = fewer than two.
+ */
 static const struct hp_lock_party *latest(const struct hp_report *report, const void *row,
 					  const struct hp_lock_party **earliest)
 {

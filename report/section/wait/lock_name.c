@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_name.c - what locks, their kinds and places in code are called.
+ * lock_name.c - names of locks, their kinds and places in code.
  */
 #include <stdlib.h>
 #include <string.h>

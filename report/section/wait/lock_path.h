@@ -41,8 +41,8 @@ void hp_lock_paths_release(struct hp_lock_paths *paths);
 /* --- lock_path_text.c --- */
 
 /*
- * A fresh "function (file.c:12) ← caller ← …", 160 columns at most; `path` may be HP_NONE.  It begins
- * at who called a wrapper of a lock, as std::mutex::lock is one.
+ * A fresh "function (file.c:12) ← caller ← …", 160 columns at most; `path` may be HP_NONE.  It
+ * begins at the caller of a lock's wrapper, such as std::mutex::lock.
  */
 char *hp_lock_path_text(struct hp_report *report, const struct hp_lock_place *at, uint32_t path);
 

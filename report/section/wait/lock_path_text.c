@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_path_text.c - what call paths of waits are called, see lock_path.h.
+ * lock_path_text.c - text of call paths of waits, see lock_path.h.
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>

@@ -86,13 +86,13 @@ void hp_deadlocks_write(struct hp_report *report, FILE *out);
 
 struct cJSON;
 
-/* What tells a lock from others, and the percentiles of a side: `is_hold` or of waits. */
+/* Identifies a lock, and the percentiles of a side: `is_hold` or of waits. */
 void hp_lock_add_identity(struct hp_report *report, const struct hp_lock_row *lock,
 			  struct cJSON *entry);
 void hp_lock_add_percentiles(struct hp_report *report, const struct hp_lock_sum *sum, bool is_hold,
 			     const char *key, struct cJSON *entry);
 
-/* What these lists have in JSON beside their columns; and rows of locks with one side. */
+/* Members of these lists in JSON beside their columns; and rows of locks with one side. */
 #define HP_LOCK_KEYS "current_elapsed_ns:i percentiles:[n]"
 #define HP_LOCK_ROW_KEYS \
 	"has_custom_label:b location:@location iter:i wait_percentiles:o acquire_percentiles:o"

@@ -265,7 +265,7 @@ static char *stopped_text(struct hp_report *report)
 		  : hp_xstrdup("");
 }
 
-/* What was recorded of the time in which threads switched all the time; "" = everything always was. */
+/* The record of time in bursts; "" = everything always was. */
 static char *bursts_text(struct hp_report *report)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;

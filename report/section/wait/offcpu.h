@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * offcpu.h - where threads waited, and what for.
+ * offcpu.h - where threads waited, and why.
  */
 #ifndef HP_REPORT_SECTION_WAIT_OFFCPU_H
 #define HP_REPORT_SECTION_WAIT_OFFCPU_H
@@ -28,7 +28,7 @@ struct hp_offcpu {
 	bool *is_profiler;	/* by stack */
 };
 
-/* What a stack of the model waited for, as its kernel functions tell. */
+/* The cause of a stack's wait, from its kernel functions. */
 const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
 
 /* Is it the cause of a thread that a signal stopped?  That isn't a wait. */

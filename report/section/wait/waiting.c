@@ -120,7 +120,7 @@ static bool is_first_of_cycle(const struct hp_report *report, const struct hp_lo
 	return true;
 }
 
-/* A channel is in it, so somebody else might send or make room. */
+/* A channel is in it, so another thread might send or make room. */
 static bool is_perhaps(const struct hp_report *report, const struct hp_lock_wait *first)
 {
 	const struct hp_lock_wait *wait = first;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.c - the section of waits: where threads waited for what, and for
- * whom, summed up over threads.
+ * waits.c - the section of waits: where threads waited, for which object and
+ * holder, summed up over threads.
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>

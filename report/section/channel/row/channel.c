@@ -59,9 +59,9 @@ static int compare_messages(const void *left, const void *right)
 }
 
 /*
- * A number is one more than what its sender had counted, so senders that
- * overlapped, and the channels of one place, have the same ones: those that came
- * later move up.  None is above the number of messages.
+ * A number is one more than its sender's count, so senders that overlapped, and
+ * the channels of one place, have the same ones: those that came later move up.
+ * None is above the number of messages.
  */
 static void messages_number(struct hp_channel_message *list, size_t count, uint64_t sent)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.h - the channels in a segment: a row is what one place in the program
- * makes, summed up over processes; one way of it.
+ * channel.h - the channels in a segment: a row is one place in the program that
+ * makes channels, summed up over processes; one way of it.
  *
  * Folder: report/section/channel/row - channels as the segment has them, and
  *   their names
@@ -55,7 +55,7 @@ struct hp_channel_row {
 	uint64_t refused;
 	uint64_t empty;
 	uint64_t first_ticks;	/* 0 = unknown */
-	bool is_shared;	/* another process has it, or had */
+	bool is_shared;	/* another process has or had it */
 	bool is_sender_partial;	/* more was received than was sent, as far as that was seen */
 	bool is_receiver_partial;	/* more is on its way than there is room for */
 	struct hp_channel_wait blocked;
