@@ -12,9 +12,8 @@
  * A signal handler may allocate between any two instructions here, and other
  * threads free this thread's blocks.
  *
- * Folder: preload/heap - allocations and mappings: their stand-ins, call paths, live
- * blocks. May use: preload/call preload/thread preload/guest segment segment/layout unwind
- * util
+ * Folder: preload/heap - allocations and mappings: stand-ins, call paths, live blocks.
+ * May use: preload/call preload/thread preload/guest segment segment/layout unwind util
  */
 #ifndef HP_PRELOAD_HEAP_HEAP_H
 #define HP_PRELOAD_HEAP_HEAP_H

@@ -2,8 +2,7 @@
 /*
  * proc.h - small files of /proc, read with a single read.
  *
- * Folder: sampler/base - /proc for all parts of the sampler, and
- *   memory of theirs
+ * Folder: sampler/base - /proc and memory for all parts of the sampler
  * May use: util
  *
  * stdio would take a buffer and a few more calls for each; the thread watcher
