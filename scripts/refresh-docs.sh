@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# refresh-docs.sh [PAGE...] - puts what commands print, here and now, into README.md and the
+# refresh-docs.sh [PAGE...] - puts the present output of commands into README.md and the
 # pages of doc/guide/.  Needs a build.  scripts/docs.py says how pages are written for it.
 
 cd "$(dirname "$0")/.." || exit 1

@@ -31,7 +31,8 @@ record()
 	rm -f "$golden_place/segment"
 }
 
-# record_kept CASE SOURCE FLAGS... - as root, or who else may sample the kernel.
+# record_kept CASE SOURCE FLAGS... - as root, or another user who may sample the
+# kernel.
 record_kept()
 {
 	case=test/golden/$1

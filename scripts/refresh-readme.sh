@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # refresh-readme.sh - puts the demo's report, as it comes out here and now, into
-# README.md, between the two marks.  Needs a build and what `make demo` made.
+# README.md, between the two marks.  Needs a build and the products of `make
+# demo`.
 
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}

@@ -5,8 +5,8 @@
 # instrumentation.  (virtual.bats has the same on a clock of the program's own.)
 #
 # The processors are shared with whoever else runs here, and a neighbour's burst is not ours to
-# tell from an error: a case that measures may fail twice before it fails.  What `make test` asks
-# of estimates are bounds that a gross fault breaks, on whatever machine; the figures of
+# tell from an error: a case that measures may fail twice before it fails.  The bounds on
+# estimates in `make test` catch a gross fault on any machine; the figures of
 # doc/internals/design.md, which a quiet one keeps, are in the cases of HP_TEST_FULL.
 
 load helper

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# agents.bats - programs that leave somebody running: as ssh-agent does it, in a substitution, before a pipe,
-# under timeout and make. No one waits for survivors; what that one does later is in the second report.
+# agents.bats - programs that leave a process running: as ssh-agent does it, in a substitution, before a
+# pipe, under timeout and make. No one waits for survivors; its later work is in the second report.
 
 load helper
 

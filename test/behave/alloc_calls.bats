@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# alloc_calls.bats - what calls of instrumented functions allocate.
+# alloc_calls.bats - allocations by calls of instrumented functions.
 
 load helper
 
@@ -98,7 +98,7 @@ nested 10 10 1 10" ]
 	[ "$(rows calls count total_bytes inclusive_bytes | grep '^after\|^leaf\|^jumps')" = "after 10 10 70 70
 leaf 11 11 460 460" ]
 	[ "$(rows count | sed -n 's/^run_jumps //p')" -ge 10 ]
-	# Each block is somebody's.
+	# Each block has an owner.
 	[ "$(rows count | awk '{ sum += $2 } END { print sum }')" = "$(jq .functions_alloc.allocated_count "$T/report")" ]
 	HOTPATH_ALLOC_CUMULATIVE=1 LD_PRELOAD=$HP_LIB "$T/calls" jump
 	[ "$(rows total | sed -n 's/^jumps //p')" = 400 ]

@@ -63,7 +63,7 @@ counted()
 	[ "$(cat "$T/out") 0 0" = "$(below)" ]
 }
 
-# Its three functions that allocate; what throws, and threads, is the C++ library's business.
+# Its three functions that allocate; throwing, and threads, are the C++ library's business.
 below()
 {
 	python3 - "$T/report" <<-'END'

@@ -125,7 +125,7 @@ watched()
 	assert all(75000 < count < 125000 for count in sizes.values() if count), sizes
 	lives = r["alloc_lives"]["raw"]
 	assert lives[0]["count_estimated"] == 100005 and lives[0]["samples"] == 0
-	# A class that ends above 30 ms may hold what lived shorter, one that ends below cannot.
+	# A class that ends above 30 ms may hold shorter lives, one that ends below cannot.
 	kept = sum(row["count_estimated"] for row in lives[1:] if row["up_to_ns"] is None or row["up_to_ns"] > 30000000)
 	assert 75000 < kept < 125000 + 20000, kept
 	# Per path, if it has many: its own sizes only.
@@ -219,7 +219,7 @@ steady()
 		"$HP_BUILD/hotpath-run" "$T/inlined"
 	[ "$status" -eq 0 ]
 	[[ "$output" =~ parse' '[^' ']*:3' ← handle ← worker ← start_thread' ]]
-	# No one looked at the threads: what blocked them is not known.
+	# No one looked at the threads: their cause is unknown.
 	[[ "$output" != *"blocked "* ]]
 }
 

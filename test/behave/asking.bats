@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# asking.bats - what users type: misspelt words, orders, filters, where to go next.
+# asking.bats - users' command lines: misspelt words, orders, filters, where to go
+# next.
 
 load helper
 

@@ -266,7 +266,8 @@ full_as_said()
 		told --near "$T/said" 2 blocked_ns blocked_ns
 }
 
-# The receiver sleeps while the sender waits, so that is longer than what two clocks differ by.
+# The receiver sleeps while the sender waits, so that is longer than the difference of two
+# clocks.
 @test "channels: time of senders that wait for room, by type of channel, within 2 %" {
 	for type in pipe stream packet datagram named; do
 		up_to_3 full_as_said $type

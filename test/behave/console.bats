@@ -491,7 +491,7 @@ comes_back_as_it_was()
 	{
 		on_screen "shop .* $(cat "$BATS_TEST_TMPDIR/1") " && on_screen "shop .* $(cat "$BATS_TEST_TMPDIR/2") "
 	}
-	# Who came first may have been the only one for a moment.
+	# The first to come may have been the only one for a moment.
 	eventually on_screen 'Profiled programs\|Live'
 	on_screen 'Profiled programs' || press a
 	eventually both

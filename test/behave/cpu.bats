@@ -5,7 +5,7 @@
 load helper
 
 # Three quarters of the work in `heavy`, one in code inlined into `light`.  A processor may need more
-# for one of the two loops than for the other, so the program says what share of its CPU time each took.
+# for one of the two loops than for the other, so the program prints each one's share of its CPU time.
 setup_file()
 {
 	compile known -O2 <<-'END' -fno-instrument-functions
@@ -118,8 +118,8 @@ profile()
 		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$@" >"$T/share"
 }
 
-# Samples are as the CPU time was: at 300 or more, 10 points are 4 sigma.  Of both functions together: what
-# a machine with many others at work has the kernel do besides is in neither.
+# Samples are as the CPU time was: at 300 or more, 10 points are 4 sigma.  Of both functions together:
+# additional work of the kernel on a busy machine is in neither.
 shares_are_right()
 {
 	local was
@@ -313,7 +313,7 @@ waits_have_places()
 	[ $status = 0 ] || in_one_of_5 waits_have_places
 }
 
-# By somebody who may not see the kernel: 77 = nothing at all.
+# By a user who may not see the kernel: 77 = nothing at all.
 times_are_told()
 {
 	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
@@ -344,7 +344,7 @@ times_are_told()
 	[ $status = 0 ]
 }
 
-# What each function has itself, in µs: "WORK INLINED".
+# Each function's own time, in µs: "WORK INLINED".
 work_of_report()
 {
 	value "(rows['work']['samples_us'], rows['inlined']['samples_us'])"
@@ -398,7 +398,7 @@ work_of_report()
 }
 
 # Our machines lack the processor's counters, so page faults replace cache misses (sampler/perf/count.h): the
-# group, what samples carry of it, inherited by a thread, and the word in the table are the real ones.
+# group, its values in samples, inherited by a thread, and the word in the table are the real ones.
 @test "cpu: a function is called memory-bound where counters say so, and nowhere else" {
 	needs_perf
 	IFS=.- read -r major minor _ < <(uname -r)

@@ -64,7 +64,8 @@ asked()
 @test "loss: CPU time without samples is told, in the title and in JSON, and is what is left of the whole" {
 	local other as=
 
-	# A user who may see only his own threads must sample them thread by thread.
+	# A user who may only see their own threads must sample them thread by
+	# thread.
 	[ "$(id -u)" != 0 ] || as="setpriv --reuid=65534 --regid=65534 --clear-groups"
 	# The folder of the tests is not for everybody.
 	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)

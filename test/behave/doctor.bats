@@ -210,7 +210,8 @@ limit_is_told()
 	doctor limited preload "$T/refuse" 41 "$HP" doctor --json
 }
 
-# levels_are_told PLACE - what PLACE/hotpath says to an ordinary user, at each setting of the kernel.
+# levels_are_told PLACE - the output of PLACE/hotpath for an ordinary user, at each setting of the
+# kernel.
 levels_are_told()
 (
 	place=$1

@@ -11,7 +11,7 @@ setup()
 	cd "$BATS_TEST_TMPDIR"
 }
 
-# resolver NAME - two programs $T/NAME-now and -late, with a library: C of what a resolver does on stdin.
+# resolver NAME - two programs $T/NAME-now and -late, with a library: C code of a resolver on stdin.
 resolver()
 {
 	local name=$1 bind

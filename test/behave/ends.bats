@@ -29,7 +29,8 @@ ends_alike()
 		cmp "$T/bare.txt" "$T/out.txt"
 		# Of a program that is killed it is written after the end, by the helper.
 		report_comes "$T/report"
-		# A reported status is the true one; without the runner the kernel has to tell it.
+		# A reported status is the true one; without the runner only the kernel can give
+		# it.
 		python3 - "$T/report" "$status" $how <<-'END'
 			import json, os, sys
 			summary, status = json.load(open(sys.argv[1]))["summary"], int(sys.argv[2])

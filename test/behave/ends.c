@@ -30,7 +30,7 @@ static void repeat(void (*what)(void), int times)
 		what();
 }
 
-/* Two thirds of what a shell does: a child that ticks and one that becomes `true`. */
+/* Two thirds of a shell's work: a child that ticks and one that becomes `true`. */
 static int end_fork(void)
 {
 	for (int i = 0; i < 2; i++) {

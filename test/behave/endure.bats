@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# endure.bats - what wears a session out, or takes its helper away for a while: storms of short processes, a helper
+# endure.bats - stress on a session, or a helper that is gone for a while: storms of short processes, a helper
 # that does not run or is of another version, a second copy of the library, clocks of another time namespace.
 
 load helper

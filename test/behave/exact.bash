@@ -54,7 +54,7 @@ END
 
 # exact_lua CC FLAGS... - the interpreter without its random seed, and without its
 # cache of strings by address: its behaviour must not depend on its address.
-# (DWARF 4: callgrind does not understand what clang writes else.)
+# (DWARF 4: callgrind does not understand clang's other code.)
 exact_lua()
 {
 	local cc=$1 source

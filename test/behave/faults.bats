@@ -116,7 +116,8 @@ sites()
 	SITES_SCENES=$(scenes "threads memory channels") sites once+always "$(some 24)"
 }
 
-# Each is refused forever: what a wait would have told must be requested.
+# Each is refused forever: a fact that a wait would have shown must be
+# requested.
 @test "faults: the helper ends with its program where its waits are refused" {
 	SITES_SCENES=threads SITES_ONLY='^(epoll_wait|epoll_ctl|futex|eventfd|eventfd_read|eventfd_write|pidfd_open|poll|waitid) |at sampler/end' \
 		sites always 1 hotpath-sampler

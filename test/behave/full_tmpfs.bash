@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# full_tmpfs.bash T LIBRARY RUNS SIZE... - programs whose record is in a tmpfs that somebody else fills up while they run.
+# full_tmpfs.bash T LIBRARY RUNS SIZE... - programs whose record is in a tmpfs that another process fills
+# while they run.
 #
 # In a separate mount namespace (unshare -m).  For each SIZE $T/faults is run RUNS times with the record in a
 # file there, and RUNS times without memfd_create, in /dev/shm, that being such a tmpfs.  A store into a page

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# fuzz.bats - what made a parser fail once, and what shows the most of it, never does again: each target of
+# fuzz.bats - inputs that once made a parser fail, and a broad sample, never fail again: each target of
 # test/fuzz is given its corpus, under ASan and UBSan.  `make fuzz` searches longer.
 
 load helper
@@ -32,7 +32,7 @@ replay()
 	replay segment
 }
 
-# flip WHAT STEP - each byte in turn is another one, or each STEPth: no one reads beyond the end, or forever.
+# flip WHAT STEP - changes each byte in turn, or each STEPth: no one reads beyond the end, or forever.
 flip()
 {
 	"$HP_BUILD/replay/flip" "$1" "$([ -n "$HP_TEST_FULL" ] && echo 1 || echo "$2")" >"$T/out" 2>"$T/err" ||

@@ -519,7 +519,7 @@ columns()
 	[ "$(results account.book | sort -u | tr '\n' ' ')" = "books bread rent " ]
 }
 
-# Each macro once; not run: what an object is does not matter.
+# Each macro once; not run: the kind of object does not matter.
 every_macro()
 {
 	cat <<'END'

@@ -24,7 +24,7 @@ unset LD_PRELOAD NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
 export XDG_STATE_HOME=$T/state
 # Where that cannot be used, /var/tmp is out of bounds for us, too.
 export HOTPATH_TEST_SPARE=$T
-# A report that takes long, on a busy machine, is waited for all the same.
+# A slow report on a busy machine is waited for, too.
 export HOTPATH_EXIT_WAIT_MS=20000
 # Nor are profiles written for each report of samples.
 export HOTPATH_PROFILE_DIR=off
@@ -110,7 +110,8 @@ found()
 	return 1
 }
 
-# up_to_3 COMMAND... - what compares times may meet another user's load: once of three times will do.
+# up_to_3 COMMAND... - comparisons of times may meet another user's load: once of three times will
+# do.
 up_to_3()
 {
 	local try
@@ -204,7 +205,7 @@ serve()
 	cat "$out"
 }
 
-# Ends what $T/*.pid name, and waits for the helpers.
+# Ends the processes in $T/*.pid, and waits for the helpers.
 pids_end()
 {
 	local pid

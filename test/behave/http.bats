@@ -136,7 +136,7 @@ query()
 	get "/functions_alloc/$id/logs" >"$BATS_TEST_TMPDIR/logs"
 	query '{(l["bytes"], l["alloc_count"]) for l in a["logs"]}, len(a["logs"]) > 2' \
 		<"$BATS_TEST_TMPDIR/logs" | grep -Fx "{('100 B', 1)} True"
-	# What calls that continue have allocated is in no average.
+	# Allocations of running calls are in no average.
 	get /functions_alloc | query '[r["avg"] for r in a["raw"] if r["name"] == "shop::main"], [r["avg"] for r in a["data"] if r["name"] == "shop::main"]' |
 		grep -Fx "[None] ['-']"
 	# A call that continues has been counted, and has not allocated yet.

@@ -272,7 +272,7 @@ assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 	grep -q 'table, json, json-pretty, none' "$T/page"
 }
 
-# completed LINE - what bash would offer at its end, one a line
+# completed LINE - bash's completions at its end, one a line
 completed()
 {
 	PATH=$T/prefix/bin:$PATH bash -c '

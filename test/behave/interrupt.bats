@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# interrupt.bats - programs that are stopped, frozen and moved from processor to processor while they run: every
-# call is counted, times are those of the program's own clock, and what stood still was blocked.
+# interrupt.bats - programs that are stopped, frozen and moved from processor to processor while they run:
+# every call is counted, times are those of the program's own clock, and stopped time was blocked.
 
 load helper
 
@@ -91,7 +91,7 @@ is_true()
 		assert abs(rows["whole"]["total_ns"] - took) < 0.02 * took + cost, "whole"
 		assert rows["work"]["total_ns"] <= 2.02 * took, "work"
 		assert summary["cpu_ns"] <= 2.02 * summary["wall_ns"], "cpu"
-		# What a signal stopped does not wait.
+		# Stopped threads do not wait.
 		still = summary["stopped_ns"] + sum(row["blocked_ns"] for row in away)
 		assert still >= 0.9 * blocked, "blocked"
 		# Functions of the helper don't count.

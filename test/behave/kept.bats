@@ -182,7 +182,7 @@ END
 	(cd "$T" && again app) | grep -q '"label":"first"'	# where that is a file's name, too
 	pid=$(echo "${lines[2]}" | awk '{ print $4 }')
 	again "$pid" | grep -q '"label":"first"'
-	# A file's name has _ for what may not stand there.
+	# A file's name has _ for characters that it may not contain.
 	again "second app" | grep -q '"label":"two"'
 	again second-app | grep -q '"label":"two"'
 	run "$hotpath" report nonesuch
@@ -382,7 +382,8 @@ kept_spare()
 	gzip -dc "$(files)" >"$BATS_TEST_TMPDIR/unpacked"
 	again "$BATS_TEST_TMPDIR/unpacked" | cmp - "$BATS_TEST_TMPDIR/json"
 	again "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/plain"
-	# A pipe's owner is unknown: of the files that a segment names, root reads what everybody may.
+	# A pipe's owner is unknown: of the files that a segment names, root reads world-readable
+	# ones.
 	chmod a+x "$BATS_RUN_TMPDIR"
 	cat "$BATS_TEST_TMPDIR/segment" | again - | cmp - "$BATS_TEST_TMPDIR/plain"
 	gzip -c "$BATS_TEST_TMPDIR/segment" | again - | cmp - "$BATS_TEST_TMPDIR/plain"
@@ -441,7 +442,8 @@ for key in ("callers", "callees", "tree"):
 	[ "$status" = 2 ]
 }
 
-# The sum is all own time; each line is what flamegraph.pl, inferno and speedscope read.
+# The sum is all own time; each line has the format of flamegraph.pl, inferno and
+# speedscope.
 @test "kept: collapsed stacks" {
 	record -- "$T/app"
 	"$hotpath" report --folded >"$BATS_TEST_TMPDIR/folded"

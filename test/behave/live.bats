@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # live.bats - sessions that continue: looked into without being disturbed; ended when their
-# time is over; what outlives the program is in the kept run.
+# time is over; data that outlives the program is in the kept run.
 
 load helper
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# looks.bats - refreshes of a running program: each tells what a first one would tell,
-# none is old, and the server answers however many connections ask nothing of it.
+# looks.bats - refreshes of a running program: each has the same figures as a first
+# one, none is old, and the server answers whatever the number of idle connections.
 
 load helper
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# maps.bats - what a program maps itself: whose each page is, as the program's own table says.
+# maps.bats - mappings made by a program itself: whose each page is, as the program's own
+# table says.
 
 load helper
 

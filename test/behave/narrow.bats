@@ -52,7 +52,7 @@ setup_file()
 			return write(fd, "done", 4) != 4;
 		}
 	EOF
-	# 19,683 call paths: more than what a process leaves that limits its addresses.
+	# 19,683 call paths: more than the rest of a process that limits its addresses.
 	compile hungry <<-'EOF'
 		#include <stdlib.h>
 		static long count;

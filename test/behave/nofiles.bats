@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# nofiles.bats - a helper that may open no file more lets in who knocks, or lets him wait, and does not spin.
+# nofiles.bats - a helper without free descriptors admits callers, or lets them wait, and does not spin.
 
 load helper
 

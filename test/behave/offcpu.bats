@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# offcpu.bats - waits have places for who may not sample the kernel, too: known waits, and their times by
-# the program's own clock.
+# offcpu.bats - waits have places for users who may not sample the kernel, too: known waits, and their
+# times by the program's own clock.
 
 load helper
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# open.bats - calls that had not ended when the program was killed, when somebody looked, or when
-# another image took its place: their time until then is in every section.
+# open.bats - calls that were running when the program was killed, when a report was made, or at
+# exec: their time until then is in every section.
 
 load helper
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # ports.bats - the ports at which a running program's figures are available: who listens, who serves,
-# and that the program itself comes first.
+# and the program's priority.
 
 load helper
 
@@ -310,7 +310,7 @@ pid_at()
 	kill -0 "$program"
 }
 
-# bound PORT HOW [late] - what a program says that binds PORT while the sampler has it.
+# bound PORT HOW [late] - output of a program that binds PORT while the sampler has it.
 bound()
 {
 	coproc BINDER { HOTPATH_METRICS_PORT=$1 exec "$T/start" "$T/binder" "$1" $3 2>/dev/null 3>&-; }

@@ -99,7 +99,8 @@ profile()
 	needs_samples
 	[ "$(profile "any(d['function'] == 'compute' for d, ms in markers('Call'))")" = True ]
 	[ "$(profile "max(ms for d, ms in markers('Call') if d['function'] == 'wait_a_bit') >= 8")" = True ]
-	# As many waits as the table has; that of the lock by its name, in the function that waited, and who had it.
+	# As many waits as the table has; that of the lock by its name, in the waiting function, and the
+	# holder.
 	[ "$(profile "len(markers('LockWait')) > 0")" = True ]
 	profile "markers('LockWait')"
 	[ "$(profile "all('wait_for_lock' in d['at'] and d['waits'] >= 1 for d, ms in markers('LockWait') if d['lock'] == 'lock' and 'hold' in d['holder'])")" = True ]

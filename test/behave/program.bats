@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# program.bats - what cannot be profiled, or not at once: told in one line before it runs,
-# by `hotpath run`; and it runs all the same.
+# program.bats - programs that cannot be profiled, or not at once: told in one line before
+# it runs, by `hotpath run`; and it runs anyway.
 
 load helper
 

@@ -214,9 +214,9 @@ told_and_run()
 	[ -p pipe ]
 	[ -d folder ]
 	[ -c /dev/null ]
-	# Links to what may be replaced: the name goes, its file stays as it was.
+	# Links to replaceable files: the name goes, its file stays as it was.
 	HOTPATH_SEGMENT_PATH=old HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 "$HP_RUN" "$T/app"
-	eventually helpers_are_gone	# who writes into it, how the program ended
+	eventually helpers_are_gone	# the writer, the exit status
 	cp old copy
 	ln -s old to_old
 	ln old same

@@ -63,7 +63,7 @@ port_of()
 	sed -n 's|.*live figures: http://127.0.0.1:\([0-9]*\)/.*|\1|p' "$T/$1.err"
 }
 
-# server_of PORT / helper_of PORT - pids of who serves a port, and of whose server it is.
+# server_of PORT / helper_of PORT - pids of a port's server and of its owner's helper.
 server_of()
 {
 	python3 -c "

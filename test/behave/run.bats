@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # run.bats - `hotpath run`: exit codes as env(1), signals as if it were not there, the
-# program's streams untouched, one clear line for what cannot be profiled.
+# program's streams untouched, one clear line for an unprofilable program.
 
 load helper
 

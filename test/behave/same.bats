@@ -20,8 +20,8 @@ all_same()
 	SAME_TOOLS=$T /usr/bin/python3 "$ROOT/test/behave/same/same.py" "$@" "$table"
 }
 
-# as_nobody TABLE - each case of the file, by a user without rights and in a separate file system: what a
-# stressor may do to the machine is bounded so.
+# as_nobody TABLE - each case of the file, by a user without rights and in a separate file system: a
+# stressor's effect on the machine is bounded by this.
 as_nobody()
 {
 	local command=(/usr/bin/python3 -B "$ROOT/test/behave/same/same.py" -q "$1") room=$T/nobody
@@ -61,8 +61,8 @@ conformance()
 @test "same: a library that changes anything is found out" {
 	local most=14 shared=shared
 
-	# Leftovers in /dev/shm are visible to users who may have one of their
-	# own there.
+	# Leftovers in /dev/shm are visible to users who may have their own
+	# there.
 	if [ "$(id -u)" != 0 ] || ! unshare --mount true 2>/dev/null || [[ $T == /dev/shm/* ]]; then
 		most=13 shared=
 	fi

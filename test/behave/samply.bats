@@ -44,7 +44,7 @@ setup_file()
 	EOF
 	cat >"$T/fake" <<-'EOF'
 		#!/usr/bin/env python3
-		# record --pid PID --save-only -o FILE: what samply would have seen of PID.
+		# record --pid PID --save-only -o FILE: samply's possible view of PID.
 		import gzip, json, os, re, signal, subprocess, sys, time
 		base = os.path.dirname(sys.argv[0])
 		mode = os.environ.get("FAKE", "")

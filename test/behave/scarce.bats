@@ -154,7 +154,7 @@ is_alone()
 	prlimit --pid "$helper" --nofile="$(next_file_of "$helper"):4096"
 	ask "$port" profiler_status >"$BATS_TEST_TMPDIR/late" 3>&- &
 	client=$!
-	# The first try, which fails at once, comes when somebody knocks.
+	# The first try, which fails at once, comes with a client.
 	waits()
 	{
 		ss -tlnH "sport = :$port" | awk '{ exit !($2 > 0) }'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# secrets.bats - what a program has in its environment, on its stacks, in its blocks and in its pipes is in nothing
-# that we write; its arguments are where doc/internals/limits.md says, and nowhere else.
+# secrets.bats - a program's environment, stacks, blocks and pipes are in no file that we write; its arguments
+# are where doc/internals/limits.md says, and nowhere else.
 
 load helper
 

@@ -60,7 +60,7 @@ const struct hp_section hp_objects_section = {
 EOF
 	sed -i 's/^\(\tNOW(debug, .*)\)$/\1 \\\n\tNOW(objects, "loaded-files")/' "$tree/segment/section_key.h"
 	touch "$T/before"
-	# What MAKEFLAGS says is of the make that runs the tests.  Other flags would build all objects again.
+	# MAKEFLAGS belongs to the make that runs the tests.  Other flags would build all objects again.
 	built_with=$(<"$HP_BUILD/flags")
 	env -u MAKEFLAGS -u MFLAGS make -s -j2 -C "$tree" B=build CC="${built_with%% *}" \
 		STRICT="$(sed 's/.* STRICT=\([^ ]*\) .*/\1/' <<<"$built_with")" build/hotpath build/hotpath-live \

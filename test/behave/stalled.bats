@@ -12,7 +12,7 @@ setup_file()
 __attribute__((noinline)) void leaf(void) { __asm__ volatile(""); }
 int main(void) { for (int i = 0; i < 100; i++) leaf(); return 3; }
 END
-	# Stops its helper, and says who that is.
+	# Stops its helper, and prints its pid.
 	compile stopper <<'END'
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# threads.bats - the table of threads: what each took, when no one looked at its end, too.
+# threads.bats - the table of threads: each thread's CPU time, also if no scan saw its
+# end.
 
 load helper
 
@@ -186,7 +187,7 @@ load helper
 		    if None not in parts and row["mostly"]:
 		        assert int(re.match(r"(\d+)%", row["mostly"])[1]) <= max(parts) + 1
 	EOF
-	# Eight threads that compute take eight times what main does.
+	# Eight computing threads take eight times as long as main.
 	HOTPATH_REPORT=timing HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH="$T/table" "$HP_RUN" "$T/signalled"
 	head -20 "$T/table"
 	grep -q 'timing: burn.* self, wall' "$T/table"

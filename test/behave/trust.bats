@@ -292,7 +292,8 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	done
 }
 
-# The program's file says where its debug information is, and whoever may write there says what that is.
+# The program's file names the place of its debug information, and a user with write access there
+# controls the contents.
 @test "trust: a pipe in the place of debug information is not waited for" {
 	local place
 	mkdir -p "$T/debug/.debug"
@@ -360,7 +361,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	HOTPATH_OUTPUT_FORMAT=none HOTPATH_TEST_REPORT_MS=500 LD_PRELOAD=$T/held.so timeout 60 "$HP_BUILD/hotpath" \
 		report --fd 3 3<>"$T/record" 2>"$T/err"
 	[ "$(grep -c 'this run is kept without names from there' "$T/err")" = 1 ]
-	# In time nothing of that is seen, and the status is that of who made it.
+	# The timing does not show it, and the status is that of the creator.
 	timeout 60 "$HP_BUILD/hotpath" report --fd 3 3<>"$T/record" 2>"$T/err"
 	grep -q leaf "$T/err"
 	[ "$(grep -c 'names from there' "$T/err")" = 0 ]

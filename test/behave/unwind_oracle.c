@@ -73,7 +73,7 @@ static void process_read(void)
 	} else if (hp_stack_process_refresh(&o.process) != 0) {
 		return;
 	}
-	/* What libunwind has kept is of the mappings before. */
+	/* libunwind's cache is of the previous mappings. */
 	hp_unwinder_free(o.unwinder);
 	o.unwinder = hp_unwinder_new(&o.process, &why);
 	if (!o.unwinder)

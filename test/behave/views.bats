@@ -264,7 +264,8 @@ bound_is_right()
 		assert rows["allocate"]["bound"] == "allocation"
 		assert rows["allocate"]["blocks"] == 400000, rows["allocate"]
 		assert rows["allocate"]["allocator_ns"] <= rows["allocate"]["cpu_ns"]
-		# Each wait is at least as long as it was asked to be; all but what began before the counters.
+		# Each wait is at least as long as it was asked to be; all except those that began before the
+		# counters.
 		for name, on, least in (("wait_a_bit", "sleep", 8), ("wait_for_lock", "lock", 8)):
 		    assert rows[name]["bound"] == "waiting", rows[name]
 		    assert rows[name]["blocked_on_ns"][on] >= 9 * least * 1e6 * 0.9, rows[name]

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# alloc.sh - what recording every allocation costs: ns of a malloc/free pair
+# alloc.sh - the cost of recording every allocation: ns of a malloc/free pair
 # below 8 and 30 frames, with 1, 2 and 8 threads.  Whole programs: memory.sh.
 #
 #   plain      without a library

@@ -54,7 +54,8 @@ reckon()
 	LC_ALL=C awk "BEGIN { x = $1; printf \"${2:-%.2f}\", x }" 2>/dev/null || printf '%s' -
 }
 
-# turns ROUNDS KIND... - least[KIND] of what `once KIND` printed; unset if it never did.
+# turns ROUNDS KIND... - least[KIND] of the figures of `once KIND`; unset if it never
+# did.
 turns()
 {
 	local rounds=$1 round kind number

@@ -10,7 +10,7 @@ rounds=${ROUNDS:-5}
 calls=${CALLS:-20000000}
 places="function block pair nothing"
 
-# measure KIND COMMAND... - least[KIND.PLACE] of what block.c prints.
+# measure KIND COMMAND... - least[KIND.PLACE] of the figures of block.c.
 measure()
 {
 	local kind=$1 round numbers place

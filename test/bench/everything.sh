@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# everything.sh - what programs as they are installed pay for all that we record.
+# everything.sh - the cost of all recording for programs as installed.
 #
 #   none      without the library
 # nothing   with a library that interposes the same functions and passes on at once: test/bench/nothing
@@ -10,9 +10,9 @@
 #   all       HOTPATH_REPORT=all
 #
 # sqlite3, cc1plus, python3: processor time of the program, user and system, least of ROUNDS (5). redis,
-# nginx: the least processor time of the server for the same requests, which is what bounds its throughput.
-# All without printing a report. PROGRAMS="sqlite3 nginx" measures these only.
-# Budgets (all beside none): sqlite3 and cc1plus 1.20, redis and nginx 1.05, python3 1.40.
+# nginx: the least processor time of the server for the same requests, which bounds its throughput. All
+# without printing a report. PROGRAMS="sqlite3 nginx" measures these only. Budgets (all beside none):
+# sqlite3 and cc1plus 1.20, redis and nginx 1.05, python3 1.40.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 work=$(mktemp -d /tmp/everything.XXXXXX) || exit

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# first.sh - what per-function timing costs from the first call on, when each function is new.
+# first.sh - the cost of per-function timing from the first call on, when each function is
+# new.
 #
 #   sqlite 1, 20   speedtest1 of Debian's sqlite3 in memory, at two sizes, gcc -O2, every function
 #   lua            test/examples/demo.lua

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# flags.sh - what `hotpath flags` is worth: a C++ program that lives in the
+# flags.sh - the effect of `hotpath flags`: a C++ program that lives in the
 # standard library's templates (test/examples/stl.cc, 20 times over), compiled
 #
 #   without    no hooks

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# live.sh [PROGRAM...] - what being looked at costs: the server's share of a core, the
+# live.sh [PROGRAM...] - the cost of live views: the server's share of a core, the
 # duration of answers, and the cost for the program itself.
 #
 #   python3, sqlite3, cc1plus   the programs of memory.sh, for longer; every call path counts

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* many.c - 2000 functions in random order: no cache holds what belongs to them all. */
+/* many.c - 2000 functions in random order: no cache holds the data of all of them. */
 #include "test/bench/bench.h"
 
 #include <stdint.h>

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# memory.sh [PROGRAM...] - what recording every allocation costs whole programs:
-# sqlite3, cc1plus on a large preprocessed file, python3 with PYTHONMALLOC=malloc.
+# memory.sh [PROGRAM...] - the cost of recording every allocation for whole
+# programs: sqlite3, cc1plus on a large preprocessed file, python3 with
+# PYTHONMALLOC=malloc.
 #
 #   plain      without a library
 #   ours       libhotpath.so, allocations only: counts, bytes, live, peak per full call path

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# programs.sh - what per-function timing costs programs that no one wrote for
-# it: lua and sqlite3 from Debian's sources, gcc -O2, every function.
+# programs.sh - the cost of per-function timing for ordinary programs. lua and
+# sqlite3 from Debian's sources, gcc -O2, every function.
 #
 #   plain      not instrumented
 #   empty      instrumented; the hooks are libc's, which do nothing

@@ -155,8 +155,8 @@ cpu()
 
 # --- figures ---
 
-# Ours and perf's are of the same run but not the same samples, as those of two runs of perf are not: what two
-# of these differ by is what no comparison can be better than.
+# Ours and perf's are of the same run but not the same samples, as those of two runs of perf are not: the
+# difference of two of these is the resolution of any comparison.
 shares()
 {
 	local run
@@ -258,7 +258,8 @@ helped()
 	worked=$(cpu "c['total_samples'] * 1000")
 }
 
-# What one more sample costs: the helper also starts, scans threads, opens counters.
+# The cost of one more sample: the helper also starts, scans threads, opens
+# counters.
 speed()
 {
 	local start took count spent worked few few_spent

@@ -8,10 +8,10 @@
 #   waits     the sections of locks and channels, and no others
 # default   with the sections recorded by default
 #
-# sqlite (four connections in one process), glib (GThreadPool, GAsyncQueue), python (threads, a queue, a lock):
-# processor time; redis (io-threads), nginx (one worker), postgres (pgbench, read only): µs a request, by the
-# client. In turns, ROUNDS (5) of each: the least, and on a second line the medians with the quartiles of the runs
-# without us, which say what such runs differ by themselves. LOOK=DIR keeps a report of each there.
+# sqlite (four connections in one process), glib (GThreadPool, GAsyncQueue), python (threads, a queue, a
+# lock): processor time; redis (io-threads), nginx (one worker), postgres (pgbench, read only): µs a request,
+# by the client. In turns, ROUNDS (5) of each: the least, and on a second line the medians with the quartiles
+# of the runs without us, which show the variation of such runs. LOOK=DIR keeps a report of each there.
 # Budgets: waits 1.03 x none; redis and nginx by default 1.05 x none, which is 0.95 of their throughput.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit

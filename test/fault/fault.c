@@ -20,7 +20,7 @@
 #define SLOTS_AT 4096
 #define DIES UINT64_C(0xDEAD) /* for an error: the process is killed instead, before the call */
 
-struct slot { /* of what returns to this place */
+struct slot { /* of calls that return to this place */
 	uint32_t calls;
 	uint32_t failed;
 	uint32_t function; /* line of wrap.list */
@@ -169,7 +169,7 @@ struct verdict hp_fault(unsigned function, uintptr_t to, long argument)
 		verdict.result = 1L << 60;
 		return verdict;
 	}
-	/* What these count where they refuse. */
+	/* The result of these when they refuse. */
 	if (kinds[function] == HP_null && function != AT_hp_memlock_map && hp_refused &&
 	    function >= AT_hp_memlock_map)
 		hp_refused();

@@ -12,7 +12,7 @@ done < <(compgen -e HOTPATH_)
 unset NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
 . "$ROOT/test/golden/views.sh"
 
-# same LIST - it is what test/golden/surface/LIST.txt says.
+# same LIST - compares it with test/golden/surface/LIST.txt.
 same()
 {
 	surface "$1" "$ROOT" "$ROOT/test/golden/surface/$1.txt" >"$BATS_TEST_TMPDIR/$1.txt"

@@ -12,7 +12,7 @@ views="short-80.txt short-120.txt table-80.txt table-120.txt all.json"
 surface_lists="sections tables report help roff exports compare routes routes-old metrics mcp-tools mcp-answers console page page-drawn"
 
 # unpack CASE - its program and segment, or its kept run, which has names of the kernel's code too.
-# Fails if the place is somebody else's, with another program.
+# Fails if the place has another program of another user.
 unpack()
 {
 	name=$(basename "$1")

@@ -208,7 +208,7 @@ static bool is_of(const char *text, uint32_t size)
 /* All of the ring; returns how many texts there were, *messages says how many messages. */
 static uint32_t look(const struct hp_lane *lane, uint32_t *messages)
 {
-	/* As a reader of the whole has it: a copy. */
+	/* As read by a reader of the whole: a copy. */
 	struct hp_lane copy = { .probes = __atomic_load_n(&lane->probes, __ATOMIC_ACQUIRE),
 				.texts = __atomic_load_n(&lane->texts, __ATOMIC_ACQUIRE) };
 	struct hp_reader reader = { .segment = hp_segment };

@@ -85,7 +85,7 @@ void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t s
 	(void)samples, (void)since_ns, (void)on;
 	for (size_t i = 0; is_whole && i < STACK_WORDS; i++)
 		is_whole = words[i] == stack->fp;
-	/* Who wrote it had this id, and the note ends when it said. */
+	/* The writer had this id, and the note ends at its end. */
 	if (!is_whole || tid != stack->fp >> 32 || until_ns != stack->fp)
 		atomic_fetch_add(&wrong, 1);
 	atomic_fetch_add(&read_count, 1);

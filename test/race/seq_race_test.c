@@ -33,13 +33,13 @@ static uint32_t count;
 static struct hp_moment moment;
 static _Atomic uint32_t newest, left = READERS, torn;
 
-/* What a record of the call with this number has in each of its words. */
+/* The expected words of a record of the call with this number. */
 static uint64_t sign(uint64_t number)
 {
 	return number * UINT64_C(0x9E3779B97F4A7C15) | 1;
 }
 
-/* A text of one letter, whose length also tells which. */
+/* A text of one letter, identified by its length, too. */
 static uint32_t text_of(uint32_t number, char text[HP_RESULT_MAX])
 {
 	uint32_t length = 1 + number % HP_RESULT_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tick_race_test.c - threads put samples of their timers into rings, the sampler reads them
- * meanwhile, and rings and what leads to them go from thread to thread: each sample that is
- * read is whole and of the thread that it names, and samples without room are counted.
+ * meanwhile, and rings and their owners go from thread to thread: each sample that is read
+ * is whole and of the thread that it names, and samples without room are counted.
  *
  * The writer is preload/wait/cpu_timer.c itself, called as its handler calls it, with stubs for the
  * rest of the library; the reader is sampler/session/cpu_timer.c, whose samples are looked at
@@ -153,7 +153,7 @@ void hp_samples_add_tick(struct hp_samples *samples, struct hp_space *of,
 	(void)samples, (void)of;
 	for (uint32_t i = 0; is_whole && i < tick->count; i++)
 		is_whole = tick->frames[i] == sign + i;
-	/* Who took it had this id. */
+	/* The sampled thread had this id. */
 	if (!is_whole || tick->tid != sign >> 32 || tick->pid != self.pid)
 		atomic_fetch_add(&wrong, 1);
 	atomic_fetch_add(&read_count, 1);

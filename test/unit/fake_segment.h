@@ -2,8 +2,8 @@
 /*
  * fake_segment.h - segments made by hand, whose right answers are known.
  *
- * The records are those of segment/layout/, laid out as a target would; the
- * clock runs at FAKE_NS_PER_TICK.  fake_segment() gives what hp_model_init wants.
+ * The records are those of segment/layout/, laid out as a target would; the clock
+ * runs at FAKE_NS_PER_TICK.  fake_segment() makes the input of hp_model_init.
  */
 #ifndef HP_TEST_FAKE_SEGMENT_H
 #define HP_TEST_FAKE_SEGMENT_H

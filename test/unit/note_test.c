@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * note_test.c - notes in a program's file are somebody else's bytes: whatever
- * they say, nothing beyond their end is read.
+ * note_test.c - notes in a program's file are untrusted bytes: whatever they
+ * say, nothing beyond their end is read.
  */
 #include "test/test.h"
 

@@ -22,7 +22,7 @@
 
 static struct hp_lockset lockset;
 static __thread struct hp_lockset *own;	/* of a thread that must be its own process */
-static void (*meanwhile)(void);	/* what another process does before the next lane is made; once */
+static void (*meanwhile)(void);	/* another process's work before the next lane is made; once */
 static struct hp_self self = { .pid = 1 };
 
 _Atomic uint32_t hp_confined = 1;	/* no system call is needed */
@@ -119,7 +119,7 @@ static void *receiver(void *arg)
 	return arg;
 }
 
-/* What this thread makes next may be the same one, while the other thread is still at it. */
+/* This thread's next one may be the same, while the other thread still uses it. */
 TEST(lane, is_freed_by_one_of_two_that_close_it_at_once)
 {
 	struct hp_lane *lane, *again;

@@ -2,8 +2,8 @@
 /*
  * report_edge_test.c - numbers at their edges: counters near 2^32, 2^53, 2^63 and 2^64, clocks that go back.
  *
- * What such a number means is reckoned by hand here; the segments are made by hand, since the events would take
- * from minutes to centuries.
+ * The meaning of such a number is computed by hand here; the segments are made by hand, since the
+ * events would take from minutes to centuries.
  */
 #include "test/test.h"
 

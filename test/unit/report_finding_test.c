@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_finding_test.c - names of functions say what time is spent on, and others do not.
+ * report_finding_test.c - names of functions show the kind of work, and others do not.
  */
 #include "report/section/finding/sign.h"
 #include "test/test.h"

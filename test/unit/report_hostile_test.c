@@ -143,7 +143,7 @@ static void flip_each(unsigned char with, uint64_t from, uint64_t to)
 	munmap(fake.base, SIZE);
 }
 
-/* Header bytes: only those behind what hp_segment_map_fd checks. */
+/* Header bytes: only those after the checks of hp_segment_map_fd. */
 TEST(hostile, header)
 {
 	flip_each(0xff, 40, sizeof(struct hp_header));

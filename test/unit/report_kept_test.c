@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_kept_test.c - a kept file says what its segment said, and no byte of
+ * report_kept_test.c - a kept file has its segment's figures, and no byte of
  * one may crash or hang its reader.
  *
  * The reader takes the stream unpacked too; so each byte is changed in turn
@@ -270,7 +270,7 @@ TEST(kept, names_and_facts_come_back)
 	close(fd);
 }
 
-/* What no report shows is left out: so the report is the same, and the file shorter. */
+/* Data that no report shows is left out: so the report is the same, and the file shorter. */
 TEST(kept, thinned_it_says_the_same)
 {
 	enum hp_segment_fault fault;
@@ -296,7 +296,7 @@ TEST(kept, thinned_it_says_the_same)
 	close(fd);
 }
 
-/* A program may have written over its segment: it is kept all the same. */
+/* A program may have written over its segment: it is kept anyway. */
 TEST(kept, a_damaged_segment)
 {
 	struct fake fake;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_kernel_test.c - the copy of the kernel's names tells what its list told, to
- * who made it and as long as the kernel is the same.
+ * report_kernel_test.c - the copy of the kernel's names equals its list, for its
+ * owner and as long as the kernel is the same.
  */
 #include "test/test.h"
 
@@ -113,7 +113,7 @@ TEST(kernel, a_copy_of_another_boot_or_user_is_not_taken)
 	CHECK_EQ(status.st_mode & 0777, 0600);
 	CHECK(!is_taken_with(path, 0)); /* of another version */
 	CHECK(!is_taken_with(path, 8)); /* boot-id */
-	CHECK(!is_taken_with(path, 8 + 40 + 3)); /* what /proc/kallsyms begins with */
+	CHECK(!is_taken_with(path, 8 + 40 + 3)); /* the beginning of /proc/kallsyms */
 	CHECK_EQ(symlink(path, link), 0);
 	CHECK(!is_taken(link));
 	unlink(link);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_sampling_test.c - what samples of different weights are worth.
+ * report_sampling_test.c - the information in samples of different weights.
  */
 #include "report/read/sampling.h"
 

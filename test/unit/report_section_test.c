@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_section_test.c - definitions of sections: what must be there is there, and
+ * report_section_test.c - definitions of sections: all required members exist, and
  * no two have the same name.
  */
 #include <string.h>

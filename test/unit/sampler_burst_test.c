@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_burst_test.c - waits that are recorded in bursts add up to what there was, within the
- * error that the bursts themselves tell; long ones count once.
+ * sampler_burst_test.c - waits that are recorded in bursts add up to the true ones, within the
+ * error given by the bursts themselves; long ones count once.
  */
 /* The name is the test runner's, too. */
 #define hp_place hp_code_place

@@ -52,7 +52,7 @@ static void record(uint32_t type, uint16_t misc, const uint64_t body[4])
 	hp_samples_handle(&samples, (const void *)words);
 }
 
-/* The last words: who, when, the event. */
+/* The last words: thread, time, the event. */
 static void out(uint32_t tid, uint64_t ns)
 {
 	record(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, (uint64_t[]){ 0, who(tid), ns, 1 });
@@ -63,7 +63,7 @@ static void in(uint32_t tid, uint64_t ns)
 	record(PERF_RECORD_SWITCH, 0, (uint64_t[]){ 0, who(tid), ns, 1 });
 }
 
-/* Event, pc, who, when. */
+/* Event, pc, thread, time. */
 static void sampled(uint32_t tid, uint64_t ns)
 {
 	record(PERF_RECORD_SAMPLE, 0, (uint64_t[]){ 1, 0x1000, who(tid), ns });
@@ -207,7 +207,7 @@ TEST(open, the_last_round_before_the_report_has_events_and_the_rest_has_its_own)
 	end();
 }
 
-/* Process and parent, thread and parent, when; and after it who, when, the event. */
+/* Process and parent, thread and parent, when; and after it thread, time, the event. */
 static void forked(uint32_t tid, uint64_t ns, uint64_t event)
 {
 	uint64_t words[] = { 0,

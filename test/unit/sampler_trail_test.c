@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_trail_test.c - a walk that continues along the one before gives what a whole walk
- * gives.
+ * sampler_trail_test.c - a walk that continues along the previous one gives the same result
+ * as a whole walk.
  *
  * Stacks of this very process, of two functions that call each other at random,
  * come as the kernel's records do: once as one thread's, whose samples share
@@ -126,7 +126,7 @@ static void even(int depth, int most);
 
 /*
  * Frames of many sizes, left by their frame pointers: so stack pointers of
- * different paths are often the same.  What ASan would add is too much for that.
+ * different paths are often the same.  ASan's additions are too much for that.
  */
 #define FRAME __attribute__((noinline, no_sanitize("address", "undefined"))) static void
 

@@ -7,7 +7,7 @@
  *   tail      durations of a Pareto distribution
  *   mix       a tree of hot, short functions of several kinds and a few long ones
  *   stall     a 50 ns function; 1 call in 10^5 has a child that sleeps 10 ms and more: the
- *             program tells how long, and how long the whole loop took
+ *             the program prints the duration, and that of the whole loop
  *   wait      the same, but the function sleeps itself: no child is there to be timed
  *   parent CALLS STEPS  a parent of CALLS calls of a child of STEPS multiplications
  *

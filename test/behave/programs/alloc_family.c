@@ -4,7 +4,7 @@
  *
  *   alloc_family [N [kindly]]   prints "allocs N frees N bytes N"
  *
- * "kindly" leaves out what fails: valgrind counts a realloc that was refused.
+ * "kindly" omits failing calls: valgrind counts a realloc that was refused.
  */
 #include <errno.h>
 #include <malloc.h>

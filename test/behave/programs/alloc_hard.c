@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_hard.c - what allocators promise in odd cases; prints what happens, so that two runs can be
+ * alloc_hard.c - promises of allocators in odd cases; prints the results, so that two runs can be
  * compared.
  *
  *   alloc_hard odd              sizes of 0, sizes that overflow, alignments, mallopt, malloc_trim

@@ -77,7 +77,7 @@ static int run_paths(int count)
 	return 0;
 }
 
-/* What run_paths did, by arithmetic alone. */
+/* The expected result of run_paths, by arithmetic. */
 static void print_paths(int count)
 {
 	unsigned long calls[2] = { 0 }, bytes[2] = { 0 };

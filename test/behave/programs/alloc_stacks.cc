@@ -3,7 +3,7 @@
  * alloc_stacks.cc - allocations on stacks that a path cache may confuse.
  *
  *   alloc_stacks N   prints "COUNT function ..." up to the function that is named
- *                    last there, for the paths of coroutines and of what throws
+ *                    last there, for the paths of coroutines and exceptions
  *
  * A coroutine's stack is unmapped, and a smaller one mapped at its place: the
  * outer part of an earlier call's stack is unmapped now.  Exceptions leave frames

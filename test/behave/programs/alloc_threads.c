@@ -40,7 +40,7 @@ static void last_free(void *block)
 	free(make(33));
 }
 
-/* Puts a block into a place, and frees the one that somebody left there. */
+/* Puts a block into a place, and frees the one that another thread left there. */
 static void *churn(void *data)
 {
 	unsigned random = (unsigned)(size_t)data * 2654435761u + 1;

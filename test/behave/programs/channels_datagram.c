@@ -181,7 +181,7 @@ static void autobind(void)
 	most = 1;
 }
 
-/* One path, two sockets, one after the other: who connected stays with the first. */
+/* One path, two sockets, one after the other: the first connection stays. */
 static void rebound(void)
 {
 	int first = new_socket(), second = new_socket(), old = new_socket(), new = new_socket();

@@ -67,7 +67,7 @@ static mqd_t open_queue(char name[64])
 	return queue;
 }
 
-/* A child has it by its name. */
+/* A child opens it by name. */
 static void posix(void)
 {
 	char name[64], text[64] = "";

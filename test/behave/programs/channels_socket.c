@@ -261,7 +261,7 @@ static void tokens(int fd, int adds, int takes)
 		need(eventfd_read(fd, &value) == 0, "read");
 }
 
-/* What `handed` becomes in its child. */
+/* Use of `handed` in its child. */
 static void taker(void)
 {
 	int socket = atoi(argument), fd = get(socket);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endure_all.c - makes and ends all the time what a long-lived program does: threads, files, pipes, socket pairs,
- * mutexes, streams, libraries, processes by fork and by posix_spawn.  A round is the same each time; at the end it
- * prints how many there were.
+ * endure_all.c - makes and ends all kinds of objects of a long-lived program all the time: threads,
+ * files, pipes, socket pairs, mutexes, streams, libraries, processes by fork and by posix_spawn.  A
+ * round is the same each time; at the end it prints how many there were.
  *
  *   endure_all LIBRARY SECONDS LEAST    until SECONDS are over, at least LEAST rounds
  *   endure_all child                    the child that it spawns

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * faults_more.c - what faults.c has no room for: tables that grow, blocks, inherited pipes, a helper that
+ * faults_more.c - more cases of faults.c: tables that grow, blocks, inherited pipes, a helper that
  * is gone, a namespace without its socket, clients of the live figures.
  *
  *     faults_more PART...
@@ -129,7 +129,7 @@ static void blocks(void)
 	printf("blocks\n");
 }
 
-/* --- what a process finds when it begins, and files with names --- */
+/* --- the state of a process at its start, and files with names --- */
 
 static int child_of(pid_t child)
 {

@@ -87,7 +87,7 @@ static void few(void)
 	HOTPATH_FUTURE_READY(&jobs[5], "");
 }
 
-/* What one thread begins the next one ends. */
+/* One thread begins them, the next one ends them. */
 static struct job *_Atomic shelves[64];
 
 static void *work(void *number)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest_usage.c - prints what its children used: before it has any, of one that works, in a forked
- * child that has none.
+ * guest_usage.c - prints its children's resources: before it has any, of one that works, in a
+ * forked child that has none.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest_wait.c - waits for its children in every way, and tells how many it got
- * and how that ended.  `subreaper` becomes one and starts itself again;
- * `killed` ends the helper process in between.
+ * guest_wait.c - waits for its children in every way, and prints their number
+ * and status.  `subreaper` becomes one and starts itself again; `killed` ends
+ * the helper process in between.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -269,7 +269,7 @@ static void libraries(long count)
 	printf("calls shared %ld\ncalls twice %ld\n", 4 * count, 8 * count);
 }
 
-/* --- what should not be done --- */
+/* --- misuse --- */
 
 UNSEEN static void begin_only(void)
 {

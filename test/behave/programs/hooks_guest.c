@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_guest.c - what a program can see of itself, printed: descriptors, signal
- * mask and actions, environment, working directory, limits, timers; the same
- * bytes are expected with us.  And, with "registers", the hooks called as a
- * compiler would not: every register that a call keeps must come back.
+ * hooks_guest.c - prints a program's view of itself: descriptors, signal mask
+ * and actions, environment, working directory, limits, timers; the same bytes
+ * are expected with us.  And, with "registers", the hooks called as a compiler
+ * would not: every register that a call keeps must come back.
  */
 #include "hooks.h"
 
@@ -116,7 +116,7 @@ void __cyg_profile_func_enter(void *function, void *call_site);
 void __cyg_profile_func_exit(void *function, void *call_site);
 int call_kept(void (*hook)(void *, void *), void *function, void *site);
 
-/* Sets what a call keeps, calls, compares: bits of the result say what differs. */
+/* Sets the preserved registers, calls, compares: bits of the result are the differences. */
 __asm__(".text\n.globl call_kept\n.type call_kept, @function\ncall_kept:\n"
 	"\tpush %rbp\n\tpush %rbx\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n"
 	"\tsub $24, %rsp\n\tmov %rdi, %rax\n\tmov %rsi, %rdi\n\tmov %rdx, %rsi\n"

@@ -294,8 +294,8 @@ SEEN static void pong(long depth)
 }
 
 /*
- * Known own times: 20 us a ping, 60 us a pong, and more if somebody else has the
- * processor; the total is that of the outermost.  A little less is ours.
+ * Known own times: 20 us a ping, 60 us a pong, and more on a busy CPU; the total
+ * is that of the outermost.  A little less is ours.
  */
 static void mutual(long count)
 {

@@ -5,8 +5,8 @@
  *     interrupt ROUNDS SEED FILE [THING]
  *
  * Each round is a child that works in one of four ways until a timer's handler, or its other
- * thread, does one of eleven things.  Ways and things are paired as the C library allows it: who
- * leaves malloc() or pthread_mutex_lock() by a jump breaks it by himself.  The child's status must
+ * thread, does one of eleven things.  Ways and things are paired as the C library allows it: a
+ * jump out of malloc() or pthread_mutex_lock() breaks it in any case.  The child's status must
  * match the action, within a minute.  stdout says how many rounds went so and is always the same;
  * FILE says how many calls of step(), blocks and locks were begun and done, and how often the
  * handler came inside of the library.
@@ -403,7 +403,7 @@ NO_HOOKS int main(int count, char **values)
 	FILE *file;
 
 	if (count < 4)
-		return 3; /* what exec'd */
+		return 3; /* the exec'd program */
 	arguments = values;
 	random_state = strtoull(values[2], NULL, 10) * UINT64_C(0x9E3779B97F4A7C15) | 1;
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -124,7 +124,7 @@ static void run_cancel(void)
 	}
 }
 
-/* --- what a program of 2002 calls: the struct then held a pointer to the real one --- */
+/* --- calls of a program of 2002: the struct then held a pointer to the real one --- */
 
 static void run_old(void)
 {

@@ -32,8 +32,8 @@ static void check(const char *what, int got, int wanted)
 }
 
 /*
- * A thread about to wait says who it is, and its creator continues when it waits: some
- * 30 ms later.
+ * A thread about to wait announces itself, and its creator continues when it waits:
+ * some 30 ms later.
  */
 static void say_who(void)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maps.c - maps memory itself, keeps a table of its pages by who mapped them, and says what there
- * is: "FUNCTION CALLS BYTES LEFT RANGES" lines.
+ * maps.c - maps memory itself, keeps a table of its pages by mapping function, and prints it:
+ * "FUNCTION CALLS BYTES LEFT RANGES" lines.
  *
  *   maps random SEED COUNT      maps, unmaps parts, maps over parts, moves, in a window of 1 MiB
  *   maps threads COUNT          four threads, each in its own window, and one frees for another
  *   maps signal COUNT           the same while a signal handler does it, too
  *   maps jump COUNT             the handler jumps out
  *   maps break                  brk and sbrk
- *   maps fork                   the child unmaps what its parent mapped
+ *   maps fork                   the child unmaps its parent's mappings
  *   maps kinds LIBRARY          each kind once, and a library that is loaded
  */
 #define _GNU_SOURCE

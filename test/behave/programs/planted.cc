@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* planted.cc NAME [fixed] - as planted.c, with what C++ programs do. */
+/* planted.cc NAME [fixed] - like planted.c, for C++ programs. */
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

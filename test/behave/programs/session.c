@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * session.c - a program for session.bats and run.bats: calls `tick` 100 times,
- * then does what its argument names, which the suite compares with and without us.
+ * then acts by its argument, and the suite compares the runs with and without us.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static int wait_for_all(void)
 	return 0;
 }
 
-/* What a guest must leave as it was. */
+/* State that a guest must not change. */
 static int show_state(void)
 {
 	char line[256];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// timer_guest.c - what a program could notice of a signal that is not its own:
+// timer_guest.c - visible effects of a foreign signal on a program:
 // calls that are interrupted or end early, masks and actions of signals, its own
 // timers, sigwait, signalfd, ids that change in all threads.  Prints the
 // found; the same with and without timers in it.
@@ -109,7 +109,7 @@ static void masks(void)
 	printf("real time signals: %d set, %d came\n", set, (int)handled);
 }
 
-/* A timer of the program's own on its CPU time, and one that somebody waits for. */
+/* A timer of the program's own on its CPU time, and one that a thread waits for. */
 static void timers(void)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * values.c - HOTPATH_DBG, HOTPATH_VAL and the gauges of include/hotpath.h, as C and as C++.  Prints
- * what its expressions are: the same with the library, without it and without -DHOTPATH.
+ * the values of its expressions: the same with the library, without it and without -DHOTPATH.
  */
 #include <hotpath.h>
 #include <stdio.h>

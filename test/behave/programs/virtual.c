@@ -15,7 +15,7 @@
  *   crossed   enters() calls passes(), which calls enters(), and that calls passes() by another way
  *   early     a function is short in its first 5000 calls
  *   stall     a 50 ns function; NUMBER of its calls have a child that loses the
- *             processor, for a fifth of what all the others take together
+ *             processor, for a fifth of all the others' time
  *   wait      the same, but the function loses it itself
  *   steal     the same, but the kernel knows of nothing
  *

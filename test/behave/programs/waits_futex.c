@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * waits_futex.c - threads that wait for one mutex, which each has for 10 ms.
- * Prints the mutex's address: what strace calls the futex.
+ * Prints the mutex's address: strace's name of the futex.
  */
 #include <pthread.h>
 #include <stdio.h>

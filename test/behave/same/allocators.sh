@@ -7,7 +7,7 @@ tcmalloc="realloc thread_dealloc markidle memalign large_heap_fragmentation tcma
 mimalloc="test-api test-api-fill test-stress"
 mkdir -p "$place"
 
-# What their configure would find out.
+# The results of their configure.
 config()
 {
 	for name in HAVE_MMAP HAVE_PTHREAD HAVE_FORK HAVE_SBRK HAVE_STDINT_H HAVE_INTTYPES_H HAVE_SYS_TYPES_H \

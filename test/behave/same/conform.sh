@@ -4,7 +4,8 @@
 # source, and tests of the C library that can be built beside the installed one. Those that do not compile are
 # left out. conform.sh table DIR - a table of same.py's, on stdout. The outcome and the leftovers of a test
 # are compared: its output has addresses and times.
-# conform.sh missing DIR - what did not compile, a line for each: the file, and the compiler's last message.
+# conform.sh missing DIR - programs that did not compile, one a line: the file, and the compiler's last
+# message.
 set -e
 export FLAGS='-w -O1 -g -D_GNU_SOURCE -finstrument-functions'
 here=$(cd "$(dirname "$0")" && pwd)

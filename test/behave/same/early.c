@@ -25,7 +25,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore;
 static void *resized, *freed, *mapped;
-static int done;	/* what went as it should, a bit each */
+static int done;	/* the successful checks, a bit each */
 
 static void allocate(void)
 {

@@ -12,7 +12,7 @@ fi
 # They refuse to run as root.
 user=
 [ "$(id -u)" != 0 ] || { user="setpriv --reuid 65534 --regid 65534 --clear-groups" && chmod 777 .; }
-# What depends on the machine's load, or on names and routes of its network, differs from run to run.
+# Results that depend on the machine's load, or on names and routes of its network, vary.
 $user "$place/uv_run_tests" --list | grep -vE \
 	'getaddrinfo|getnameinfo|hrtime|loop_update_time|timer_run_|metrics_idle|udp_multicast|ipv6|eaddrnotavail|connect_timeout|fs_event' |
 while read -r name; do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.c - writes down what a process sees of itself: descriptors, signals, environment, limits.
+ * probe.c - writes down a process's view of itself: descriptors, signals, environment, limits.
  *
  * As a program it prints that on stdout.  Preloaded (behind our library, or alone) it writes it for
  * every process that loads it into the folder SAME_PROBE, at its start and at exit.  Differences

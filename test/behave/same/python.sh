@@ -10,7 +10,7 @@ for module in ${PYTHON_TESTS:-test_subprocess test_signal test_threading test_th
 	test_fcntl test_array test_pickle test_json test_re test_struct \
 	test_tarfile test_gzip test_bz2 test_lzma test_fileio test_memoryio test_bufio test_mailbox test_uuid test_random \
 	test_sqlite3 test_ssl test_time test_exceptions test_generators}; do
-	for _ in 1 2 3; do	# what fails now and then does so on a busy machine
+	for _ in 1 2 3; do	# sporadic failures happen on a busy machine
 		timeout -k 5 600 /usr/bin/python3 -m unittest -v "test.$module" >out 2>&1
 		status=$?
 		[ $status != 0 ] || break

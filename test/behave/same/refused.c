@@ -75,7 +75,7 @@ static void files(void *bad)
 	SAY(mkfifo(bad, 0));
 }
 
-/* Both ends of what messages go through, with one in each. */
+/* Both ends of objects that pass messages, with one in each. */
 struct ends {
 	int p[2]; /* a pipe */
 	int s[2]; /* a stream */

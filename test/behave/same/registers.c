@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registers.c - what a call has to keep: rbx, rbp, r12 to r15, rsp, the direction flag, rounding
+ * registers.c - registers across a call: rbx, rbp, r12 to r15, rsp, the direction flag, rounding
  * and exception masks of SSE and x87; and errno, which is printed where it changes.  Each function
  * that may be stood in for is called with patterns in all of them, al being 0 and 8 as a caller of
- * a variadic function may have it.  Calls what there is; behind.c checks the other end.
+ * a variadic function may have it.  Calls all functions; behind.c checks the other end.
  *
  * exports.h lists the library's exports (tools.sh asks nm): one that is not called here is an
  * error.
@@ -167,8 +167,8 @@ long call(const char *name, void *function, const long *args, int al)
 }
 
 /*
- * After the jump registers have their values from when `save` was called, as the ABI
- * has it; not the control words.
+ * After the jump registers have their values from when `save` was called, as in the
+ * ABI; not the control words.
  */
 static __attribute__((noinline, naked)) void jump_with_patterns(void)
 {
@@ -544,7 +544,7 @@ static void variadic(void)
 	close(fd);
 }
 
-/* What changes nothing: the ids as they are, and refused ones. */
+/* Calls without an effect: the ids as they are, and refused ones. */
 int capset(void *header, const void *data);
 
 static void rights(void)
@@ -646,7 +646,7 @@ static void hooks(void)
 	}
 }
 
-/* What behind.c has to tell. */
+/* The report of behind.c. */
 static void misaligned(void)
 {
 	__asm__ volatile(

@@ -30,7 +30,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* What a program that is compiled with _FORTIFY_SOURCE calls. */
+/* Functions called by a program compiled with _FORTIFY_SOURCE. */
 extern ssize_t __read_chk(int, void *, size_t, size_t);
 extern ssize_t __recv_chk(int, void *, size_t, size_t, int);
 extern ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *);
@@ -233,7 +233,7 @@ static void sockets(void)
 	close(pair[1]);
 }
 
-/* What waits for time and for the disk: for none, and of a file in memory. */
+/* Waits for time and for the disk: for none, and of a file in memory. */
 static void pauses(void)
 {
 	static char page[8192] __attribute__((aligned(4096)));
@@ -265,7 +265,7 @@ void descriptors(void)
 	sockets();
 }
 
-/* A kernel without them answers that, and the call was made all the same. */
+/* Without them the kernel returns that error, and the call was made. */
 void messages(void)
 {
 	static struct mq_attr attr = { .mq_maxmsg = 2, .mq_msgsize = 32 };

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# sessions.sh WHAT - a piece of somebody's working day, the library in the environment of all of it. Its
-# output is steady: no times, no numbers of processes.
+# sessions.sh WHAT - a piece of a user's working day, with the library in its environment. Its output is
+# steady: no times, no numbers of processes.
 set -u
 export RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} HOME=$PWD
 export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_DATE='@1 +0000' GIT_COMMITTER_DATE='@1 +0000'
-# What a program that is not looked at does: how often it is called depends on the machine.
+# Actions of a program that is not examined: how often it is called depends on the machine.
 quietly() { (unset LD_PRELOAD; exec "$@"); }
 # until_so COMMAND... - the command, until it succeeds; 10 s.
 until_so()

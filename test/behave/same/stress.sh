@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# stress.sh all|some - a table of stress-ng's stressors, each for few operations and with its own verification; `some`
-# are of what a guest can break: processes, threads, memory, descriptors, signals, stacks.
+# stress.sh all|some - a table of stress-ng's stressors, each for few operations and with its own
+# verification; `some` are those that a guest can break: processes, threads, memory, descriptors, signals,
+# stacks.
 few="clone exec fork vfork pthread mutex sem futex signal sigsegv sigsuspend itimer longjmp stack bad-altstack malloc
 	mmap mremap brk memfd pipe eventfd dup close shm wait"
 case $1 in

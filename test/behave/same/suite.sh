@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # suite.sh SECONDS PROGRAM... - runs each test program by itself in its own folder, at most so long, and says
-# how it ended. Its output is not shown. What fails is run twice again: tests of times fail now and then on a
-# machine that others share.
+# how it ended. Its output is not shown. Failing tests are run twice again: tests of times fail now and then
+# on a machine that others share.
 limit=$1
 shift
 exec 2>/dev/null	# bash reports each one that is killed

@@ -2,8 +2,8 @@
 # upstream.sh build PROJECT SOURCES - builds a project from Debian's source in $TOOLS/upstream/PROJECT, with its own
 # test programs; the second time it does nothing.
 # upstream.sh PROJECT - runs its own test suite, whatever is in LD_PRELOAD being there for make, too, and
-# prints how each test ended, a line for each. What fails is run twice again: a test that sometimes fails
-# proves nothing. upstream.sh list - the projects.
+# prints how each test ended, a line for each. Failing tests are run twice again: a test that sometimes
+# fails proves nothing. upstream.sh list - the projects.
 set -u
 jobs=${JOBS:-2}
 projects="coreutils bash make grep sed gawk findutils diffutils tar gzip m4 bison flex perl ruby git curl openssl redis
@@ -13,9 +13,9 @@ user=
 [ "$(id -u)" != 0 ] || user="setpriv --reuid 65534 --regid 65534 --clear-groups"
 export HOME=/tmp LC_ALL=C.UTF-8 TZ=UTC
 
-# --- what most of them have: automake ---
+# --- common to most of them: automake ---
 
-# What Debian's patches made older than its sources is not made again.
+# Files that Debian's patches made older than their sources are not rebuilt.
 not_anew="AUTOMAKE=: AUTOCONF=: ACLOCAL=: AUTOHEADER=: MAKEINFO=:"
 
 automake_build()
@@ -195,8 +195,8 @@ ruby_run()
 	done
 }
 
-# The installed client with the servers of the sources, which have the same version; tests of the library's own programs are
-# left out by what numbers they have.
+# The installed client with the servers of the sources, which have the same version; tests of the library's
+# own programs are excluded by number.
 curl_build()
 {
 	./configure -q --disable-dependency-tracking --without-ssl --disable-shared CFLAGS='-O1 -w' &&

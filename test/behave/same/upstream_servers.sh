@@ -40,7 +40,7 @@ node_build() { chmod -R a+rX test; }
 node_run()
 {
 	names="${NODE_TESTS:-worker child-process net process cluster dgram fs stdin stdio stdout pipe signal}"
-	# What names the machine's own networks and users, or how fast it is.
+	# Tests of the machine's networks, users or speed.
 	left_out='net-(autoselectfamily|connect-(memleak|options-ipv6))|dgram-(multicast|membership|.*ipv6)|fs-(watch|readdir-ucs2)'
 	left_out="$left_out"'|process-(setgroups|initgroups|euid-egid|uid-gid)|(tick|benchmark)'
 	cat >"$TMPDIR/run" <<-'EOF'
@@ -128,7 +128,7 @@ kernel_programs()
 	done | grep -vE 'suspend|clocksource-switch|set-t|set-2|leap|adjt|freq|skew|rtcpie|bench|-lat|inconsistency|param_test|percpu|script|/true$|/load_address.static|fuse|[.]so$|[.]sh$'
 }
 # How each ends, as root of a separate user namespace, how many of its parts passed, and the names of those
-# that did not. What fails is run twice again: many wait some milliseconds for their children.
+# that did not. Failing tests are run twice again: many wait some milliseconds for their children.
 kernel_run()
 {
 	cd tools/testing/selftests || return
