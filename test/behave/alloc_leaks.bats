@@ -63,7 +63,7 @@ own='keep_.*|lose_.*|tree|in_thread|main'
 	LD_PRELOAD=$HP_LIB "$T/lost" beside >"$T/out"
 	[ "$(jq '.leaks.leak_scans, .leaks.raw[0].lost_count' "$T/report" | xargs)" = "null null" ]
 	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/lost" beside >"$T/out"
-	grep "not told: other threads were running at the end" "$T/report"
+	grep "reachability unknown: other threads were running at the end" "$T/report"
 }
 
 @test "leaks: who does not ask for them pays nothing" {

@@ -304,7 +304,7 @@ levels_are_told()
 		gcc -x c -DHOTPATH -I"$ROOT/include" -o "$T/blocks" -
 	run "$HP_BUILD/hotpath" doctor "$T/blocks"
 	[[ $output == *"it has hotpath.h"* ]]
-	[[ $output == *"samples of the CPU, its blocks"* ]]
+	[[ $output == *"CPU samples, marked blocks"* ]]
 }
 
 @test "doctor: no hooks, and the remedy" {
@@ -373,7 +373,7 @@ levels_are_told()
 	fi
 	gcc -Wl,--dynamic-linker=/nowhere/ld.so -o "$T/unlinked" "$T/tiny.c"
 	doctor failed loading "$HP" doctor --json "$T/unlinked"
-	[ "$is_found" = "/nowhere/ld.so is not there" ]
+	[ "$is_found" = "/nowhere/ld.so is missing" ]
 }
 
 @test "doctor: a script, and one that env leads to its program" {

@@ -89,7 +89,7 @@ for found in report["findings"]:
 	run -1 "$HP_BUILD/hotpath" explain 99 "$T/surface.hp"
 	[[ $output == *"no finding 99"* ]]
 	run -2 "$HP_BUILD/hotpath" explain one "$T/surface.hp"
-	[[ $output == *"'one' is not the number of a finding"* ]]
+	[[ $output == *"'one' is not a finding's number"* ]]
 }
 
 @test "findings: children one after the other, and beside each other" {

@@ -59,7 +59,7 @@ teardown()
 	printf '\177ELF\002\001\001%9s\003\000\363\000\001%43s' "" "" | tr ' ' '\000' >"$T/riscv"
 	chmod 755 "$T/riscv"
 	run "$HP_RUN" "$T/riscv"
-	[[ $output == *"another kind of processor"* ]]
+	[[ $output == *"another architecture"* ]]
 }
 
 @test "program: a script is judged by the program that runs it" {
@@ -93,7 +93,7 @@ teardown()
 	chmod 4711 "$place/small"
 	run -3 $as "$place/hotpath-run" "$place/small"
 	echo "$output"
-	[[ ${lines[0]} == *"$place/small runs with more rights than yours"* ]]
+	[[ ${lines[0]} == *"$place/small runs with more privileges than yours"* ]]
 	[[ $output == *"no instrumented function"* ]]
 	for command in "setpriv --reuid 0" "$as --no-new-privs"; do
 		run -3 $command "$place/hotpath-run" "$place/small"

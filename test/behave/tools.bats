@@ -100,7 +100,7 @@ extern int hp_low; int hp_low_do(void); int hp_high(void) { return hp_low_do() +
 	told segment/head.h segments
 	says segment
 	sed -i 's/ - a folder//' "$T/tree/segment/head.h"
-	told segment/head.h 'does not say what'
+	told segment/head.h 'does not describe'
 	says segment util
 	told segment: util 'there is not'
 }

@@ -269,7 +269,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	unshare --net true 2>/dev/null || skip "needs CAP_SYS_ADMIN"
 	for run in "${runs[@]}"; do
 		dropped nowhere
-		[ "$(grep -c 'recorded no further' "$T/err")" = 1 ]
+		[ "$(grep -c 'not recorded any further' "$T/err")" = 1 ]
 		[ -z "$after" ]
 	done
 }
