@@ -262,10 +262,11 @@ static const char *after(struct hp_report *report)
 	report->text = hp_xstrdup("");
 	if (unmeasured)
 		say(report,
-		    hp_xprintf("%s %s did not record %s end (killed, or without exit()): CPU time "
-			       "and memory are what was seen last.",
-			       hp_format_count(&cell, unmeasured), unmeasured == 1 ? "run" : "runs",
-			       unmeasured == 1 ? "its" : "their"));
+		    hp_xprintf(
+			    "%s %s did not record %s end (killed, or without exit()): CPU time and "
+			    "memory are the last known values.",
+			    hp_format_count(&cell, unmeasured), unmeasured == 1 ? "run" : "runs",
+			    unmeasured == 1 ? "its" : "their"));
 	if (programs->unrecorded)
 		say(report,
 		    hp_xprintf("%s %s not recorded: static, or with other privileges.",

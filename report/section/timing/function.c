@@ -390,12 +390,14 @@ const struct hp_section hp_functions_section = {
 	.tool = { .help = "Functions by time: calls, mean, percentiles, total, and share of the run. Only "
 			  "functions compiled with the flags of `hotpath flags` are in it.",
 		  .meaning =
-			  "Wall time of each instrumented function's calls, measured at entry and exit. All calls "
-			  "are counted; of very frequent ones only some are timed, and the total is estimated from "
-			  "those. total includes what it calls: shares add up to more than 100 %. Times are of "
+			  "Wall time of each instrumented function's calls, measured at entry and "
+			  "exit. All calls are counted; very frequent ones are sampled, and the total "
+			  "is estimated from the samples. total includes callees: shares add up to "
+			  "more than 100 %. Times are of "
 			  "the program as compiled, less the hooks: without instrumentation the compiler "
 			  "inlines more, and functions of a few ns take less.",
-		  .next = "hot_path for the chain of calls; function_timing_logs for its slowest calls; functions_cpu "
+		  .next = "hot_path for the chain of calls; function_timing_logs for its slowest "
+			  "calls; functions_cpu "
 			  "to tell computing from waiting, offcpu where it waits." },
 	.has_own_ids = true,
 };
