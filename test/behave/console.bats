@@ -127,7 +127,7 @@ own_port()
 		shows '^sell  *[1-9]'
 		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '1 Function .*Calls' '1 What to do' '1 Function .*Bound' '2 Channel' '2 the program read no FILE' '2 .*' '2 RwLock' \
 			'2 Mutex' '3 .*' '4 Thread' '4 Function' '4 Program' '4 Thread .*Mostly' '5 .*' '6 No event' '7 Call path' \
-			'7 Call path' '7 Function' '8 Object' '8 Thread' '8 each two' '8 Label' '8 none' '8 none' '8 none'; do
+			'7 Call path' '7 Function' '8 Object' '8 Thread' '8 all pairs' '8 Label' '8 none' '8 none' '8 none'; do
 			press "${expected%% *}"
 			case $expected in
 			'1 CPU') shows '^Function .*%\|  ' ;;

@@ -129,7 +129,7 @@ asked()
 	eventually shows_the_forged
 	asked "/stacks?pid=$victim"
 	kill $victim
-	[[ $answer == *"no running process of this program"* ]]
+	[[ $answer == *"not a running process of this program"* ]]
 	asked /stacks
 	kill -- -$program	# and the worker
 	[[ $answer == *'"threads":'* ]]
