@@ -121,19 +121,40 @@ static void seen_take_off(struct hp_report *report, const struct hp_cpu_snapshot
 	report->model.elapsed_ns = less(report->model.elapsed_ns, capture->seen_ns);
 }
 
-/* The samples since the last snapshot; of a run that is over, all. */
+/* The profile that was just written stays the report's. */
+static bool renew(struct hp_snapshot *snapshot)
+{
+	char *path = snapshot->report.profile_path;
+
+	snapshot->report.profile_path = NULL;
+	if (!hp_snapshot_renew(snapshot)) {
+		free(path);
+		return false;
+	}
+	free(snapshot->report.profile_path);
+	snapshot->report.profile_path = path;
+	return true;
+}
+
+/* The samples since the last snapshot; of a run that is over, all.  NULL = the program has ended. */
 static cJSON *since_last(struct hp_snapshot *snapshot)
 {
 	struct hp_cpu_snapshot *capture = &snapshot->cpu_snapshot;
 	struct hp_report *report = &snapshot->report;
 	const struct hp_model_sampling *sampling = &report->model.sampling;
-	uint64_t elapsed_ns = report->model.elapsed_ns, samples = sampling->record.samples;
+	uint64_t elapsed_ns, samples;
 	struct hp_cpu_seen *seen;
-	size_t count = sampling->stack_count;
+	size_t count;
 	cJSON *list;
 
 	if (!hp_target_is_live(&snapshot->target))
 		return list_new(snapshot);
+	/* This report may have summed its samples already, for another answer or the profile. */
+	if (capture->seen && !renew(snapshot))
+		return NULL;
+	elapsed_ns = report->model.elapsed_ns;
+	samples = sampling->record.samples;
+	count = sampling->stack_count;
 	seen = seen_new(sampling);
 	if (capture->seen)
 		seen_take_off(report, capture);
@@ -148,6 +169,12 @@ static cJSON *since_last(struct hp_snapshot *snapshot)
 	return list;
 }
 
+static void failed(struct hp_cpu_snapshot *capture, const char *why)
+{
+	capture->status = HP_CPU_SNAPSHOT_ERROR;
+	capture->error = hp_xstrdup(why);
+}
+
 bool hp_cpu_snapshot_take(struct hp_snapshot *snapshot)
 {
 	struct hp_cpu_snapshot *capture = &snapshot->cpu_snapshot;
@@ -159,13 +186,16 @@ bool hp_cpu_snapshot_take(struct hp_snapshot *snapshot)
 	capture->report = NULL;
 	capture->error = NULL;
 	if (!snapshot->has_report || !is_sampled(&snapshot->report)) {
-		capture->status = HP_CPU_SNAPSHOT_ERROR;
-		capture->error = hp_xstrdup(snapshot->has_report ? hp_cpu_empty(&snapshot->report)
-								 : "the program has ended");
+		failed(capture, snapshot->has_report ? hp_cpu_empty(&snapshot->report)
+						     : "the program has ended");
 		return true;
 	}
 	profile_write(snapshot);
 	capture->report = since_last(snapshot);
+	if (!capture->report) {
+		failed(capture, "the program has ended");
+		return true;
+	}
 	clock_gettime(CLOCK_REALTIME, &now);
 	capture->captured_at_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	capture->duration_ms = (hp_clock_raw_ns() - capture->began_ns) / 1000000;

@@ -54,6 +54,12 @@ void hp_snapshot_drop(struct hp_snapshot *snapshot)
 	hp_carry_release(&snapshot->carry);
 }
 
+bool hp_snapshot_renew(struct hp_snapshot *snapshot)
+{
+	hp_snapshot_drop(snapshot);
+	return hp_snapshot_refresh(snapshot);
+}
+
 bool hp_snapshot_refresh(struct hp_snapshot *snapshot)
 {
 	uint64_t began = hp_clock_raw_ns(), missing = hp_snapshot_missing(snapshot), cost;

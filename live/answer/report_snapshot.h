@@ -45,6 +45,8 @@ void hp_snapshot_init(struct hp_snapshot *snapshot, const struct hp_target *targ
 
 /* Refreshes. False = no data; for an ended run: nothing new. */
 bool hp_snapshot_refresh(struct hp_snapshot *snapshot);
+/* The same from scratch, so that nothing was computed of it yet: for an answer that changes the model. */
+bool hp_snapshot_renew(struct hp_snapshot *snapshot);
 
 /*
  * A background thread resolves names (report/name/resolver.h). Returns the

@@ -114,6 +114,9 @@ struct hp_answer *hp_pprof_cpu_end(struct hp_snapshot *snapshot, const struct hp
 	struct hp_answer *answer = missing(snapshot, "pprof");
 
 	(void)request;
+	if (!answer && begun->count && hp_target_is_live(&snapshot->target) &&
+	    !hp_snapshot_renew(snapshot))
+		answer = hp_answer_error(404, NULL, "the program has ended");
 	if (!answer) {
 		take_off(&snapshot->report, begun);
 		answer = exported(snapshot, hp_export_pprof);
