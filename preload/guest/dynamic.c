@@ -54,29 +54,29 @@ struct hp_dynamic hp_dynamic_read(const struct dl_phdr_info *info)
 	return object;
 }
 
-struct search {
+struct lookup {
 	uintptr_t address;
 	struct hp_dynamic object;
 };
 
 static int look_for(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct search *search = data;
+	struct lookup *lookup = data;
 	struct hp_dynamic object = hp_dynamic_read(info);
 
 	(void)size;
-	if (!hp_dynamic_holds(&object, search->address))
+	if (!hp_dynamic_holds(&object, lookup->address))
 		return 0;
-	search->object = object;
+	lookup->object = object;
 	return 1;
 }
 
 struct hp_dynamic hp_dynamic_at(uintptr_t address)
 {
-	struct search search = { .address = address };
+	struct lookup lookup = { .address = address };
 
-	dl_iterate_phdr(look_for, &search);
-	return search.object;
+	dl_iterate_phdr(look_for, &lookup);
+	return lookup.object;
 }
 
 /* The Bloom filter has two bits per name; it rules out most objects. */
