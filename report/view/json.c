@@ -243,6 +243,17 @@ static void user_add(const struct hp_facts *facts, cJSON *root)
 	free(pairs);
 }
 
+/* The counters of a running program were not read at one moment: sums may disagree a little. */
+static bool is_running(const struct hp_report *report)
+{
+	const struct hp_model *model = &report->model;
+
+	for (size_t i = 0; report->record.is_live && i < model->process_count; i++)
+		if (model->processes[i].is_running)
+			return true;
+	return false;
+}
+
 /* The head of the tables, as numbers. */
 static void summary_add(struct hp_report *report, cJSON *root)
 {
@@ -279,6 +290,8 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	cJSON_AddBoolToObject(summary, "damaged", losses->is_damaged);
 	if (model->reader.header.shut_down)
 		cJSON_AddTrueToObject(summary, "shut_down");
+	if (is_running(report))
+		cJSON_AddTrueToObject(summary, "running");
 }
 
 void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)
