@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # accuracy.bats - reported times are true, on the real clock: against a build of the library
-# that logs every duration (preload/call/truth.c), and against the same program without
-# instrumentation.  (virtual.bats has the same on a clock of the program's own.)
+# that logs every duration (preload/call/truth.c), and against the same program with hooks that
+# do nothing, those of the C library.  (virtual.bats has the same on a clock of the program's own.)
 #
 # The processors are shared with whoever else runs here, and a neighbour's burst is not ours to
 # tell from an error: a case that measures may fail twice before it fails.  The bounds on
@@ -89,10 +89,10 @@ waits()
 	report "$T/r.json" adaptive "$HP_LIB" wait "$1" && judge wait "$T/r.json" "$T/said" "$1"
 }
 
-# plain_ns CALLS STEPS - CPU time that parent() takes without instrumentation.
-plain_ns()
+# cpu_ns PROGRAM CALLS STEPS - CPU time that its parent() takes without us.
+cpu_ns()
 {
-	"$T/plain" parent "$@" | sed -n 's/.*CPU \([0-9]*\) ns$/\1/p'
+	"$T/$1" parent "${@:2}" | sed -n 's/.*CPU \([0-9]*\) ns$/\1/p'
 }
 
 # steps_of NS - how much work a call of so many ns has to do here.
@@ -101,19 +101,19 @@ steps_of()
 	local i ns least=999999999999
 
 	for i in 1 2 3; do
-		ns=$(plain_ns 200000 200)
+		ns=$(cpu_ns plain 200000 200)
 		[ "$ns" -lt "$least" ] && least=$ns
 	done
 	echo $(($1 * 200 * 200000 / least))
 }
 
-# cost TIMING STEPS - one of five turns of the program as it is and under the library.
+# cost TIMING STEPS - one of five turns of the program without and with the library.
 cost()
 {
 	local i ns least=999999999999 calls=1000000
 
 	for i in 1 2 3 4 5; do
-		ns=$(plain_ns $calls "$2")
+		ns=$(cpu_ns accuracy $calls "$2")
 		[ "$ns" -lt "$least" ] && least=$ns
 		report "$T/r.json" "$1" "$HP_LIB" parent $calls "$2" || return
 		judge cost "$least" "$T/said" "$T/r.json" && return
@@ -121,13 +121,13 @@ cost()
 	return 1
 }
 
-# parent STEPS ALLOWED_PERCENT - five turns of the program as it is and under the library.
+# parent STEPS ALLOWED_PERCENT - five turns of the program without and with the library.
 parent()
 {
 	local i ns least=999999999999 calls=10000000
 
 	for i in 1 2 3 4 5; do
-		ns=$(plain_ns $calls "$1")
+		ns=$(cpu_ns accuracy $calls "$1")
 		[ "$ns" -lt "$least" ] && least=$ns
 		report "$T/r$i.json" adaptive "$HP_LIB" parent $calls "$1" || return
 	done

@@ -128,7 +128,7 @@ as_said()
 @test "assertions: what is always true, and what nothing checks" {
 	bad 'this condition is' '[ 1=2 ]'
 	bad 'this condition is' $'x=\n[ -n $x ]'
-	bad 'nothing checks' 'run false'
+	bad 'nothing checks the' 'run false'
 	good $'x=\n[ -n "$x" ]'
 	good $'run false\n[ "$status" = 0 ]'
 	good $'run false\n[ "$output" = x ]'

@@ -614,7 +614,7 @@ comes_back_as_it_was()
 	one_line 1 '*no process 999999999; hotpath list*' "$hotpath" console 999999999
 	one_line 1 "*process $$ (*) is not profiled*hotpath-run*" "$hotpath" console $$
 	one_line 1 "*nonsense: not a run's file*" "$hotpath" console nonsense
-	one_line 1 '*has to begin with http://*' "$hotpath" console --metrics-host localhost
+	one_line 1 '*must begin with http://*' "$hotpath" console --metrics-host localhost
 	one_line 1 '*the port goes to --metrics-port*' "$hotpath" console --metrics-host http://localhost:80
 	one_line 2 '*token*printable ASCII*' "$hotpath" console -p 1 -t 'a b'
 	one_line 2 '*REFRESH_INTERVAL_MS*100 to 60000*' "$hotpath" console --refresh-interval 5

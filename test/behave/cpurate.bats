@@ -107,9 +107,11 @@ asked()
 	# Within the limits of late scans and a late start.
 	[ "$(asked "0.8 * $(cat "$T/cpu") <= a['functions_cpu']['total_samples'] / 1e6 <= 1.1 * $(cat "$T/cpu")")" = True ]
 	[ "$(asked "a['functions_cpu']['sample_count'] <= 0.8 * 999 * $(cat "$T/cpu")")" = True ]
+	# A busy machine loses timer ticks; then too few samples are left of the first second.
+	[ "$(asked "a['functions_cpu']['sample_count'] >= 249 * 2.6")" = True ] || skip "this machine lost most samples"
 	# Weights that differ make a sample worth less: the error is that of fewer.
 	[ "$(asked "all(r['self_effective'] <= r['self_samples'] for r in a['functions_cpu']['raw'])")" = True ]
-	[ "$(asked "max(r['self_effective'] / r['self_samples'] for r in a['functions_cpu']['raw'] if r['self_samples'] > 500) < 0.95")" = True ]
+	[ "$(asked "max(r['self_effective'] / r['self_samples'] for r in a['functions_cpu']['raw'] if r['self_samples'] > 250) < 0.95")" = True ]
 	# The kept run and its exports know.
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_BUILD/hotpath" report -r functions-cpu
 	[ "$(asked "a['functions_cpu']['frequency_first_hz']")" = 999 ]

@@ -142,6 +142,8 @@ sites()
 	[ "$(awk '{ sum += $NF } END { print sum }' "$T/out")" = $rounds ]
 	report_comes "$T/interrupt.json"
 	python3 "$ROOT/test/behave/interrupt.py" "$T/interrupt.json" "$T/counts" $rounds
+	# Who leaves a hook by longjmp has updated some of its counters only.
+	rm "$T/interrupt.json"
 }
 
 @test "faults: a full tmpfs under the record kills nothing" {

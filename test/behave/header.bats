@@ -274,6 +274,7 @@ field()
 	grep -q '^ labels  *3 ' "$T/out"
 	"$HP_BUILD/hotpath" report --focus 'words (three' -f json "$T/segment" >"$T/report"
 	[ "$(field 'two words (three) a::b::c<d>' calls)" = 3 ]
+	rm "$T/report" # with --focus, rows add up to less than the totals
 	"$HP_BUILD/hotpath" report --folded "$T/segment" | grep -q '^scenes.hooked::main;labels;two words (three) a::b::c<d> [0-9]*$'
 }
 

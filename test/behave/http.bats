@@ -446,7 +446,7 @@ import json, sys
 first, next_ = (json.load(open(f"{sys.argv[1]}/{name}")) for name in ("first", "next"))
 for key in "total_samples", "total_elapsed_ns":
     assert first["report"][key] > 0, key
-    assert first["report"][key] + next_["report"][key] <= next_["now"][key], key
+    assert first["report"][key] + next_["report"][key] <= next_["now"][key], (key, first["report"][key], next_["report"][key], next_["now"][key])
 END
 	# The crate's console opens the file with its viewer.
 	path=$(query 'a["report"]["profile_path"]' <"$BATS_TEST_TMPDIR/next")

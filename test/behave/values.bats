@@ -100,7 +100,9 @@ shown()
 		import json, sys
 		rows = json.load(open(sys.argv[1]))["debug"]["entries"]
 		shared = sorted((r["log_count"], r["last_value"], r["min"]) for r in rows if r["expression"].startswith("shared ["))
-		assert shared == [(100000, "50000", "1"), (800000, "400000", "1")], shared
+		assert shared[0] == (100000, "50000", "1"), shared
+		# The first change is to 2; whether one to 1 follows depends on who comes next.
+		assert shared[1][:2] == (800000, "400000") and shared[1][2] in ("1", "2"), shared
 		own = sorted((r["log_count"], r["last_value"], r["max"]) for r in rows if r["expression"].startswith("own ["))
 		assert own == [(1, "70", "70"), (4, "3", "3")], own
 		assert [r["last_value"] for r in rows if r["expression"] == "nowhere"] == ["0x10 (no text)"]
