@@ -26,7 +26,7 @@ static const struct {
 	  "profiling_cost_error_ns:i profiling_helper_ns:i clock_grain_ns:i! "
 	  "hooked_threads:i! status_known:b! wait_status:i refused_chunks:i! "
 	  "refusals:i! lost_calls:i! lost_threads:i! calls_without_path:i! calls_in_other:i! "
-	  "unwound_calls:i! unpaired_exits:i! damaged:b! shut_down:b" },
+	  "unwound_calls:i! unpaired_exits:i! damaged:b! shut_down:b running:b" },
 };
 
 /* The section as it stands in a report: a reference to its route, or the array of its rows. */

@@ -126,6 +126,7 @@ class Checked:
             self.row(name, row)
         if self.is_running:
             return
+        rows = [row for row in rows if row.get("kind") != "allocator"]  # beside the program's own
         # A call's bytes and samples count for all its callers where these were asked for.
         is_apart = name not in INCLUSIVE or any(word in section["description"] for word in ("exclusive", "apart"))
         if name in PARTS and is_apart:
