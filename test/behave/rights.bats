@@ -151,7 +151,7 @@ refused_map()
 }
 
 @test "rights: names of JIT code: not out of a pipe, and nobody waits for it" {
-	refused_map pipe "is no file"
+	refused_map pipe "is not a file"
 }
 
 @test "rights: names of JIT code: not of another user, and it is told" {
