@@ -277,7 +277,8 @@ teardown()
 # start PROGRAM... - in the background, as $pid, with a pipe to its stdin at descriptor 9.
 start()
 {
-	rm -f "$T/pipe"
+	# A program before it, or its report, may still write to the old files.
+	rm -f "$T/pipe" "$T/said" "$T/err"
 	mkfifo "$T/pipe"
 	"$@" <"$T/pipe" >"$T/said" 2>"$T/err" 3>&- 9>&- &
 	pid=$!
