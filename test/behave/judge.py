@@ -195,7 +195,7 @@ def parent(plain_ns, allowed_percent, *report_paths):
     was = float(plain_ns)
     off = 100 * (told / was - 1)
     near = abs(off) <= float(allowed_percent)
-    print(f"  parent of {calls} calls: {was / calls:.2f} ns a call uninstrumented, told"
+    print(f"  parent of {calls} calls: {was / calls:.2f} ns a call without us, told"
           f" {told / calls:.2f} ({off:+.1f} %, allowed {allowed_percent}) {verdict(near)}")
     return near
 
