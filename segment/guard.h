@@ -13,6 +13,7 @@
 #define HP_SEGMENT_GUARD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "segment/segment.h"
 
@@ -26,7 +27,14 @@ void hp_guard_start(void);
 void hp_guard_add(const struct hp_segment *segment, int fd);
 void hp_guard_remove(const struct hp_segment *segment);
 
-/* True if a page was missing. */
+/* True if a page of a segment was missing. */
 bool hp_guard_has_met(void);
+
+/*
+ * The same for another file's mapping at `begin`, which becomes writable where a
+ * page was missing. False = not guarded: no handler here, or too many ranges.
+ */
+bool hp_guard_range_add(void *begin, size_t size);
+void hp_guard_range_remove(void *begin);
 
 #endif

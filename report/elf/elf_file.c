@@ -8,14 +8,17 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "report/base/behalf.h"
 #include "report/base/memory.h"
+#include "segment/guard.h"
 
 #define SECTIONS_MAX 65280 /* files with more store the number elsewhere */
 #define READ_MAX (UINT64_C(1) << 30) /* bytes of a section */
+#define MAP_MIN (UINT64_C(1) << 18) /* a smaller section is copied as fast */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OUR_ORDER ELFDATA2LSB
@@ -111,14 +114,19 @@ const Elf64_Shdr *hp_elf_typed(const struct hp_elf *elf, uint32_t type)
 	return NULL;
 }
 
+/* Checked before allocating: a damaged header may claim any size. */
+static bool is_inside(const struct hp_elf *elf, const Elf64_Shdr *section)
+{
+	return section->sh_type != SHT_NOBITS && !(section->sh_flags & SHF_COMPRESSED) &&
+	       section->sh_size <= READ_MAX && section->sh_offset <= elf->size &&
+	       section->sh_size <= elf->size - section->sh_offset;
+}
+
 char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section)
 {
 	char *bytes;
 
-	/* Checked before allocating: a damaged header may claim any size. */
-	if (section->sh_type == SHT_NOBITS || section->sh_flags & SHF_COMPRESSED ||
-	    section->sh_size > READ_MAX || section->sh_offset > elf->size ||
-	    section->sh_size > elf->size - section->sh_offset)
+	if (!is_inside(elf, section))
 		return NULL;
 	bytes = hp_xmalloc(section->sh_size + 1);
 	if (!read_at(elf, section->sh_offset, bytes, section->sh_size)) {
@@ -127,6 +135,54 @@ char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section)
 	}
 	bytes[section->sh_size] = 0;
 	return bytes;
+}
+
+/* A page of zeros follows, so that texts end whatever the file has become. */
+static char *map(const struct hp_elf *elf, const Elf64_Shdr *section, size_t *mapped)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), skipped = section->sh_offset % page;
+	size_t used = (skipped + section->sh_size + page - 1) / page * page;
+	char *base;
+
+	base = mmap(NULL, used + page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		    0);
+	if (base == MAP_FAILED)
+		return NULL;
+	if (!hp_guard_range_add(base, used)) {
+		munmap(base, used + page);
+		return NULL;
+	}
+	if (mmap(base, used, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_POPULATE, elf->fd,
+		 (off_t)(section->sh_offset - skipped)) == MAP_FAILED) {
+		hp_guard_range_remove(base);
+		munmap(base, used + page);
+		return NULL;
+	}
+	*mapped = used + page;
+	return base + skipped;
+}
+
+void hp_elf_bytes_init(struct hp_elf_bytes *to, const struct hp_elf *elf, const Elf64_Shdr *section)
+{
+	*to = (struct hp_elf_bytes){ .bytes = NULL };
+	if (section->sh_size >= MAP_MIN && is_inside(elf, section))
+		to->bytes = map(elf, section, &to->mapped);
+	if (!to->bytes)
+		to->bytes = hp_elf_read(elf, section);
+}
+
+void hp_elf_bytes_release(struct hp_elf_bytes *bytes)
+{
+	char *base = bytes->bytes;
+
+	if (bytes->mapped) {
+		base -= (uintptr_t)base % (size_t)sysconf(_SC_PAGESIZE);
+		hp_guard_range_remove(base);
+		munmap(base, bytes->mapped);
+	} else {
+		free(base);
+	}
+	*bytes = (struct hp_elf_bytes){ .bytes = NULL };
 }
 
 /* Notes are padded to 4 bytes; sections aligned to 8 hold other notes. */

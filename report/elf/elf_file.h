@@ -45,6 +45,20 @@ const Elf64_Shdr *hp_elf_typed(const struct hp_elf *elf, uint32_t type);
 /* A fresh copy of the contents, 0-terminated; NULL = not in the file, or compressed. */
 char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section);
 
+/* A section's contents, 0-terminated. */
+struct hp_elf_bytes {
+	char *bytes;	/* NULL = not in the file, or compressed */
+	size_t mapped;	/* size of the mapping; 0 = allocated */
+};
+
+/*
+ * Without a copy where the section is large and this process survives that the
+ * file is truncated (guard.h); then its pages read as zeros.
+ */
+void hp_elf_bytes_init(struct hp_elf_bytes *to, const struct hp_elf *elf,
+		       const Elf64_Shdr *section);
+void hp_elf_bytes_release(struct hp_elf_bytes *bytes);
+
 /* Returns the size of the build-id; 0 = none exists. */
 size_t hp_elf_build_id(const struct hp_elf *elf, unsigned char id[HP_BUILD_ID_MAX]);
 

@@ -268,12 +268,13 @@ static void read_table(struct hp_symbol_file *file, const struct hp_elf *elf,
 	for (size_t i = 0; i < table->count; i++) {
 		Elf64_Sym symbol;
 
-		memcpy(&symbol, table->bytes + i * sizeof(symbol), sizeof(symbol));
+		memcpy(&symbol, table->symbols.bytes + i * sizeof(symbol), sizeof(symbol));
 		if (symbol.st_name < table->names_size && is_placed(elf, &symbol))
-			symbol_add(file, &symbol, symbol.st_value, table->names + symbol.st_name);
+			symbol_add(file, &symbol, symbol.st_value,
+				   table->names.bytes + symbol.st_name);
 	}
 	symbols_end(file);
-	free(table->bytes);
+	hp_elf_bytes_release(&table->symbols);
 	file->names = table->names;
 }
 
@@ -387,7 +388,7 @@ void hp_symbol_file_release(struct hp_symbol_file *file)
 		free((char *)file->stubs[i].name);
 	free(file->stubs);
 	free(file->ranges);
-	free(file->names);
+	hp_elf_bytes_release(&file->names);
 	hp_answers_close(file->answers);
 	if (file->members)
 		file->members_free(file->members);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "report/elf/dwarf.h"
+#include "report/elf/elf_file.h"
 #include "report/read/model.h"
 
 struct hp_answers;
@@ -49,7 +50,7 @@ struct hp_symbol_file {
 	Dwfl *dwfl;
 	Dwfl_Module *module;	/* NULL = not opened, or nothing to read */
 	uint64_t bias;	/* libdwfl's address = address of the file + bias */
-	char *names;	/* texts of symbols are here, or libdw's */
+	struct hp_elf_bytes names;	/* texts of symbols are here, or libdw's */
 	struct hp_answers *answers;	/* of debug information, from earlier reports; NULL = none */
 	struct hp_members *members;	/* member.h's, as far as they were requested */
 	void (*members_free)(struct hp_members *members);

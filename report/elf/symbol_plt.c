@@ -19,14 +19,26 @@
 
 #define STUB_SIZE 16 /* bytes, if the section does not tell */
 
+/* The symbols named by relocations, and their texts. */
+struct named {
+	uint32_t link; /* number of their section */
+	struct hp_elf_bytes symbols;
+	size_t count;
+	struct hp_elf_bytes texts;
+	uint64_t texts_size;
+};
+
 struct build {
 	const struct hp_symbol_file *file;
 	const struct hp_elf *elf;
 	int machine;
 	struct hp_map slots; /* address of a word -> place in `names` */
-	char **names; /* of functions */
+	const char **names; /* of functions, with versions, in `named` or the file's symbols */
 	size_t name_count;
 	size_t name_room;
+	struct named *named; /* mostly one */
+	size_t named_count;
+	size_t named_room;
 	struct hp_symbol *stubs;
 	size_t count;
 	size_t room;
@@ -43,8 +55,7 @@ static void slot_add(struct build *b, uint64_t address, const char *name)
 		return;
 	*place = (uint32_t)b->name_count;
 	b->names = hp_xgrow(b->names, b->name_count, &b->name_room, sizeof(*b->names));
-	/* A version is not part of the name. */
-	b->names[b->name_count++] = hp_xprintf("%.*s", (int)strcspn(name, "@"), name);
+	b->names[b->name_count++] = name;
 }
 
 /* An ifunc: the file's own resolver chooses one of several functions for the processor. */
@@ -61,27 +72,27 @@ static const char *name_at(const struct hp_symbol_file *file, uint64_t address)
 	return symbol && symbol->address == address ? symbol->name : NULL;
 }
 
-/* The symbols named by relocations, and their texts. */
-struct named {
-	char *symbols;
-	size_t count;
-	char *texts;
-	uint64_t texts_size;
-};
-
-static void named_read(struct named *named, const struct hp_elf *elf, uint32_t link)
+static struct named *named_of(struct build *b, uint32_t link)
 {
+	const struct hp_elf *elf = b->elf;
 	const Elf64_Shdr *section = link && link < elf->count ? &elf->sections[link] : NULL;
+	struct named *named;
 
-	*named = (struct named){ .symbols = NULL };
+	for (size_t i = 0; i < b->named_count; i++)
+		if (b->named[i].link == link)
+			return &b->named[i];
+	b->named = hp_xgrow(b->named, b->named_count, &b->named_room, sizeof(*b->named));
+	named = &b->named[b->named_count++];
+	*named = (struct named){ .link = link };
 	if (!section || section->sh_entsize != sizeof(Elf64_Sym) || section->sh_link >= elf->count)
-		return;
-	named->symbols = hp_elf_read(elf, section);
-	named->texts = hp_elf_read(elf, &elf->sections[section->sh_link]);
-	if (!named->symbols || !named->texts)
-		return;
+		return named;
+	hp_elf_bytes_init(&named->symbols, elf, section);
+	hp_elf_bytes_init(&named->texts, elf, &elf->sections[section->sh_link]);
+	if (!named->symbols.bytes || !named->texts.bytes)
+		return named;
 	named->count = section->sh_size / sizeof(Elf64_Sym);
 	named->texts_size = elf->sections[section->sh_link].sh_size;
+	return named;
 }
 
 static const char *named_at(const struct named *named, uint64_t number)
@@ -90,31 +101,29 @@ static const char *named_at(const struct named *named, uint64_t number)
 
 	if (!number || number >= named->count)
 		return NULL;
-	memcpy(&symbol, named->symbols + number * sizeof(symbol), sizeof(symbol));
-	return symbol.st_name < named->texts_size ? named->texts + symbol.st_name : NULL;
+	memcpy(&symbol, named->symbols.bytes + number * sizeof(symbol), sizeof(symbol));
+	return symbol.st_name < named->texts_size ? named->texts.bytes + symbol.st_name : NULL;
 }
 
 static void slots_read(struct build *b, const Elf64_Shdr *header)
 {
 	char *data = header->sh_entsize == sizeof(Elf64_Rela) ? hp_elf_read(b->elf, header) : NULL;
-	struct named named;
+	const struct named *named;
 
 	if (!data)
 		return;
-	named_read(&named, b->elf, header->sh_link);
+	named = named_of(b, header->sh_link);
 	for (size_t i = 0; i < header->sh_size / sizeof(Elf64_Rela); i++) {
 		Elf64_Rela relocation;
 		const char *name;
 
 		memcpy(&relocation, data + i * sizeof(relocation), sizeof(relocation));
-		name = named_at(&named, ELF64_R_SYM(relocation.r_info));
+		name = named_at(named, ELF64_R_SYM(relocation.r_info));
 		if (!name && is_chosen(b->machine, &relocation))
 			name = name_at(b->file, (uint64_t)relocation.r_addend);
 		if (name && *name && relocation.r_offset)
 			slot_add(b, relocation.r_offset, name);
 	}
-	free(named.symbols);
-	free(named.texts);
 	free(data);
 }
 
@@ -161,14 +170,17 @@ static size_t jump_aarch64(const unsigned char *code, size_t size, uint64_t addr
 static bool stub_add(struct build *b, uint64_t start, uint64_t end, uint64_t slot)
 {
 	const uint32_t *place = slot ? hp_map_find(&b->slots, slot) : NULL;
+	const char *name;
 
 	if (!place)
 		return false;
+	/* A version is not part of the name. */
+	name = b->names[*place];
 	b->stubs = hp_xgrow(b->stubs, b->count, &b->room, sizeof(*b->stubs));
 	b->stubs[b->count++] = (struct hp_symbol){
 		.address = start,
 		.size = end - start,
-		.name = hp_xprintf("%s" HP_SYMBOL_PLT, b->names[*place]),
+		.name = hp_xprintf("%.*s" HP_SYMBOL_PLT, (int)strcspn(name, "@"), name),
 	};
 	return true;
 }
@@ -237,8 +249,11 @@ struct hp_symbol *hp_symbol_plt_read(const struct hp_symbol_file *file, const st
 		stubs_each(&b);
 	if (b.count)
 		qsort(b.stubs, b.count, sizeof(*b.stubs), compare_stubs);
-	for (size_t i = 0; i < b.name_count; i++)
-		free(b.names[i]);
+	for (size_t i = 0; i < b.named_count; i++) {
+		hp_elf_bytes_release(&b.named[i].symbols);
+		hp_elf_bytes_release(&b.named[i].texts);
+	}
+	free(b.named);
 	free(b.names);
 	hp_map_release(&b.slots);
 	*count = b.count;

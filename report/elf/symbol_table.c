@@ -146,11 +146,11 @@ static void table_read(struct hp_symbol_table *table, const struct hp_elf *elf,
 	table->is_unusual = true;
 	if (!names || names->sh_type != SHT_STRTAB || section->sh_entsize != sizeof(Elf64_Sym))
 		return;
-	table->bytes = hp_elf_read(elf, section);
-	table->names = table->bytes ? hp_elf_read(elf, names) : NULL;
-	if (!table->names) {
-		free(table->bytes);
-		table->bytes = NULL;
+	hp_elf_bytes_init(&table->symbols, elf, section);
+	if (table->symbols.bytes)
+		hp_elf_bytes_init(&table->names, elf, names);
+	if (!table->names.bytes) {
+		hp_elf_bytes_release(&table->symbols);
 		return;
 	}
 	table->count = section->sh_size / sizeof(Elf64_Sym);

@@ -16,8 +16,8 @@
 #include "report/elf/elf_file.h"
 
 struct hp_symbol_table {
-	char *bytes;	/* of Elf64_Sym, fresh; NULL = no table */
-	char *names;	/* fresh, 0-terminated */
+	struct hp_elf_bytes symbols;	/* Elf64_Sym each; none = no table */
+	struct hp_elf_bytes names;
 	uint64_t names_size;
 	size_t count;
 	bool is_unusual;	/* only elfutils can decide */

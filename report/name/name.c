@@ -54,18 +54,32 @@ static size_t operator_size(const char *name, const char *text)
 
 size_t hp_name_step(const char *name, const char *text, int *depth)
 {
-	size_t size = operator_size(name, text);
+	size_t size;
 
-	if (size)
-		return size;
-	if (strncmp(text, anonymous, sizeof(anonymous) - 1) == 0)
-		return sizeof(anonymous) - 1;
-	if (strncmp(text, "->", 2) == 0)
-		return 2;
-	if (strchr("<({[", *text))
+	/* Called for each character of each name. */
+	switch (*text) {
+	case 'o':
+		size = operator_size(name, text);
+		return size ? size : 1;
+	case '-':
+		return text[1] == '>' ? 2 : 1;
+	case '(':
+		if (strncmp(text, anonymous, sizeof(anonymous) - 1) == 0)
+			return sizeof(anonymous) - 1;
 		++*depth;
-	else if (strchr(">)}]", *text) && *depth > 0)
-		--*depth;
+		return 1;
+	case '<':
+	case '{':
+	case '[':
+		++*depth;
+		return 1;
+	case '>':
+	case ')':
+	case '}':
+	case ']':
+		*depth -= *depth > 0;
+		return 1;
+	}
 	return 1;
 }
 

@@ -34,7 +34,7 @@ bool hp_wrapper_matches(const char *pattern, size_t length, const char *name)
 	const char *star = memchr(pattern, '*', length);
 	size_t head = star ? (size_t)(star - pattern) : length;
 
-	if (strncmp(name, pattern, head) != 0)
+	if (head && (*name != *pattern || strncmp(name, pattern, head) != 0))
 		return false;
 	name += head;
 	if (!star)

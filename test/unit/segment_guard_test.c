@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_guard_test.c - a reader of a segment survives when its file is made shorter meanwhile.
+ * segment_guard_test.c - a reader of a segment survives when its file is made shorter meanwhile,
+ * and a reader of any other mapped file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,27 @@ static struct hp_segment mapped_new(char path[64])
 	made.fd = -1;
 	hp_segment_release(&made);
 	return mapped;
+}
+
+TEST(guard, another_file_s_mapping_that_is_cut_off_reads_as_zeros_and_is_no_segment)
+{
+	char path[] = "/tmp/hotpath-guard.XXXXXX";
+	int fd = mkstemp(path);
+	volatile char *mapped;
+
+	hp_guard_start();
+	unlink(path);
+	CHECK_EQ(ftruncate(fd, 8 * 4096), 0);
+	CHECK_EQ(pwrite(fd, "x", 1, 0), 1);
+	mapped = mmap(NULL, 8 * 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	CHECK(hp_guard_range_add((void *)mapped, 8 * 4096));
+	CHECK_EQ(ftruncate(fd, 4096), 0);
+	CHECK_EQ(mapped[0], 'x');
+	CHECK_EQ(mapped[7 * 4096], 0);
+	CHECK(!hp_guard_has_met());
+	hp_guard_range_remove((void *)mapped);
+	munmap((void *)mapped, 8 * 4096);
+	close(fd);
 }
 
 TEST(guard, what_is_cut_off_reads_as_zeros)
