@@ -239,6 +239,22 @@ static void notes_write(struct hp_report *report, const struct hp_look *look, FI
 	free(text);
 }
 
+/* A script around the program, say. */
+static void launch_write(const struct hp_answer_launch *launch, const struct hp_look *look,
+			 FILE *out)
+{
+	struct hp_text_cell time;
+	char *text;
+
+	if (!launch->ns)
+		return;
+	text = hp_xprintf("%s took %s until it started %s", launch->by,
+			  hp_format_time(&time, launch->ns), launch->program);
+	fprintf(out, LABEL, "note");
+	hp_part_wrapped_write(text, LABEL_WIDTH, look, out);
+	free(text);
+}
+
 void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
 	const struct hp_answer *answer = hp_answer_of(report);
@@ -247,6 +263,7 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 	time_write(&answer->time, look, out);
 	cpu_write(&report->model, answer, out);
 	memory_write(&report->model, answer, look, out);
+	launch_write(&answer->launch, look, out);
 	notes_write(report, look, out);
 }
 

@@ -128,3 +128,59 @@ for found in report["findings"]:
 	    assert (key in asked) == (key in usual), key
 	END
 }
+
+@test "findings: blocks that are never freed are a leak, those of a cache that drops its oldest are none" {
+	compile blocks <<-'END'
+	#include <stdlib.h>
+	#include <string.h>
+	static char *kept[8000];
+	static volatile long sum;
+	__attribute__((noinline)) static char *make(void)
+	{
+		return memset(malloc(600), 1, 600);
+	}
+	int main(int argc, char **argv)
+	{
+		for (int i = 0; i < 60000; i++) {
+			char *block = make(), **place = &kept[i % 8000];
+			sum += block[i % 600];
+			for (int k = 0; k < 2000; k++)
+				sum += k;
+			if (argc > 1) {
+				free(*place);
+				*place = block;
+			} else if (i % 5) {
+				free(block);
+			}
+		}
+		return 0;
+	}
+	END
+	"$HP_RUN" "$T/blocks" 2>/dev/null
+	findings blocks >"$T/found"
+	grep -q '^leak likely' "$T/found"
+	"$HP_RUN" "$T/blocks" cache 2>/dev/null
+	"$HP_BUILD/hotpath" report -f json blocks | jq -e '.summary.wall_ns >= 2e7'
+	findings blocks >"$T/found"
+	run ! grep -q '^leak' "$T/found"
+}
+
+@test "findings: an advice names at most three callers" {
+	"$HP_BUILD/hotpath" report -f json "$T/choose.hp" | jq -r '.findings[].text' >"$T/texts"
+	grep -q '←' "$T/texts"
+	run ! grep -q '←.*←.*←.*←' "$T/texts"
+}
+
+@test "findings: a script that prepares the program is a note, and no finding" {
+	cat >"$T/wrapper" <<-END
+	#!$(type -P bash)
+	for i in {1..30}; do x=\$(type -P true); y=\$(/bin/true); done
+	exec "$T/children" 12
+	END
+	chmod +x "$T/wrapper"
+	"$HP_RUN" "$T/wrapper" 2>/dev/null
+	HOTPATH_REPORT=short "$HP_BUILD/hotpath" report children >"$T/text"
+	grep -qE '^note +bash took .* until it started children$' "$T/text"
+	findings children >"$T/found"
+	run ! grep -qE '^(waits-for-children|process-per-item)' "$T/found"
+}

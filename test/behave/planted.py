@@ -33,6 +33,7 @@ FAULTS = [
         ("uneven", True, "imbalance"),
         ("queue-full", True, "queue-full"),
         ("queue-empty", True, "queue-empty"),
+        ("slow-worker", True, "one-busy-thread"),
         ("socket", True, "socket-io"),
         ("small-writes", True, "small-io"),
         ("small-reads", True, "small-io"),
@@ -41,6 +42,7 @@ FAULTS = [
         ("fresh-pages", True, "page-faults"),
         ("moves", True, "copies"),
         ("long-strings", True, "string-scan"),
+        ("scan", True, "linear-search"),
     ]],
     ("recursion", "./planted_calls recursion", "./planted_calls recursion fixed", "recursion"),
     *[(name, f"./planted_cc {name}", f"./planted_cc {name} fixed", rules) for name, rules in [
@@ -58,8 +60,10 @@ FAULTS = [
 HEALTHY = [
     *[(f"{name} fixed", f"./planted {name} fixed", "") for name in ("contended", "moves", "long-strings")],
     *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared")],
+    ("cache", "./planted cache", ""),
+    ("table", "./planted table", ""),
     ("gzip", "gzip -k -c words", ""),
-    ("xz", "xz -T2 -k -c -2 words", "imbalance"),  # two blocks, the second one is smaller
+    ("xz", "xz -T2 -k -c -2 words", ""),
     ("bzip2", "bzip2 -k -c words", ""),
     ("sha256sum", "sha256sum words words words words words words words words", ""),
     ("sort", "sort -R -o /dev/null words", ""),
@@ -120,9 +124,9 @@ def findings(command):
         said = json.load(report)
     wall = said["summary"]["wall_ns"]
     threads = said.get("thread_states", {}).get("raw", [])
-    is_starved = sum(row["ready_ns"] for row in threads) > sum(row["ran_ns"] for row in threads)
+    ready, ran = (sum(row[key] or 0 for row in threads) for key in ("ready_ns", "ran_ns"))
     return [(found["rule"], 100 * found["gain_ns"] / wall if found["gain_ns"] else None)
-            for found in said["findings"]], is_starved
+            for found in said["findings"]], ready > ran
 
 
 def words_of(found):

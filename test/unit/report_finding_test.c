@@ -16,6 +16,7 @@ TEST(findings, a_search_through_a_container_is_known_by_its_name)
 	CHECK(has(hp_signs_of_library("std::__find_if"), HP_SIGN_FIND));
 	CHECK(has(hp_signs_of_library("lfind"), HP_SIGN_FIND));
 	CHECK(!has(hp_signs_of_library("std::map::find"), HP_SIGN_FIND));
+	CHECK(!has(hp_signs_of_library("std::count"), HP_SIGN_FIND));
 	CHECK(!has(hp_signs_of_library("find"), HP_SIGN_FIND));
 	CHECK(!has(hp_signs_of_library("Catalog::find"), HP_SIGN_FIND));
 }
@@ -38,6 +39,8 @@ TEST(findings, strings_and_copies_are_known_in_all_variants)
 	CHECK(has(hp_signs_of_library("__memmove_avx_unaligned_erms"), HP_SIGN_COPY));
 	CHECK(!has(hp_signs_of_library("__memset_avx2_unaligned"), HP_SIGN_COPY));
 	CHECK(!has(hp_signs_of_library("strcmp"), HP_SIGN_LENGTH));
+	CHECK(has(hp_signs_of_library("__strcmp_avx2"), HP_SIGN_COMPARE));
+	CHECK(has(hp_signs_of_library("strdup"), HP_SIGN_BUILD));
 }
 
 TEST(findings, the_allocator_is_known)

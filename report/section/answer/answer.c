@@ -27,6 +27,7 @@ static void answer_free(void *held)
 	}
 	for (size_t i = 0; i < answer->memory_count; i++)
 		free(answer->memory[i].path);
+	free(answer->launch.is_object);
 	free(answer);
 }
 
@@ -52,6 +53,7 @@ const struct hp_answer *hp_answer_of(struct hp_report *report)
 	answer = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*answer)));
 	answer->wall_ns = (double)report->model.elapsed_ns;
 	answer->cores = cores_of(report);
+	hp_answer_launch_make(report, answer);
 	hp_answer_time_make(report, answer);
 	hp_answer_cpu_make(report, answer);
 	hp_answer_waits_make(report, answer);

@@ -53,6 +53,7 @@ struct hp_answer_callee {
 
 struct hp_answer_cpu {
 	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = no code of the program */
+	uint32_t launch; /* of HP_NONE: all code of this object, a program that only started it; else HP_NONE */
 	bool is_start;	/* of HP_NONE: a program that is loaded, or ends */
 	char *name;
 	uint64_t ns;	/* including callees outside of the program's code */
@@ -92,9 +93,18 @@ struct hp_answer_memory {
 	uint64_t all;	/* the part that contains it: bytes at the peak, bytes left, blocks */
 };
 
+/* Before the first process became the program that it ended as, another one prepared it. */
+struct hp_answer_launch {
+	double ns; /* until then; 0 = it took no time to speak of, or there was none */
+	const char *by; /* file name of the first program */
+	const char *program; /* and of the last one */
+	bool *is_object; /* by place in model.objects: a program that ran only before */
+};
+
 struct hp_answer {
 	double wall_ns;
 	uint64_t cores;	/* 0 = not known */
+	struct hp_answer_launch launch;
 	struct hp_answer_time time;
 
 	struct hp_answer_cpu cpu[HP_ANSWER_CPU];
@@ -133,11 +143,18 @@ char *hp_answer_name(const struct hp_report *report, const char *name);
 /* The same of a function of hp_cpu, by its place. */
 char *hp_answer_function(struct hp_report *report, uint32_t function);
 
-/* The same of a call path, "f file.c:12 ← g". */
+/* The same of a call path, "f file.c:12 ← g"; without names that say nothing. */
 char *hp_answer_path(const struct hp_report *report, const char *path);
+
+/* The same of its first `most` functions. */
+char *hp_answer_path_of(const struct hp_report *report, const char *path, size_t most);
+
+/* Code of a program that only prepared the one that was asked for. */
+bool hp_answer_is_launch(const struct hp_answer *answer, uint32_t object);
 
 /* --- parts of hp_answer_of, each in its own file --- */
 
+void hp_answer_launch_make(struct hp_report *report, struct hp_answer *answer);
 void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer);
 void hp_answer_cpu_make(struct hp_report *report, struct hp_answer *answer);
 void hp_answer_waits_make(struct hp_report *report, struct hp_answer *answer);

@@ -17,6 +17,7 @@
 /* Functions by owner: samples. */
 struct owned {
 	uint32_t function;
+	uint32_t launch;
 	bool is_start;
 	uint64_t ns;
 	uint64_t samples;
@@ -44,8 +45,31 @@ static int compare_owned(const void *left, const void *right)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
+/* Whose row a stack is in: without `ns` and `samples`. */
+static struct owned owned_of(struct hp_report *report, const struct hp_answer *answer,
+			     const struct hp_owner *owner)
+{
+	uint32_t object = owner->function == HP_NONE
+				  ? HP_NONE
+				  : hp_report_cpu(report)->functions[owner->function].object;
+
+	if (hp_answer_is_launch(answer, object))
+		return (struct owned){ .function = HP_NONE, .launch = object };
+	return (struct owned){ .function = owner->function,
+			       .launch = HP_NONE,
+			       .is_start = owner->is_start };
+}
+
+static uint64_t key_of(const struct owned *owned)
+{
+	if (owned->launch != HP_NONE)
+		return ((uint64_t)owned->launch + 1) << 34;
+	return 2 * (uint64_t)owned->function + owned->is_start + 1;
+}
+
 /* All owners, most first; the caller frees the list. */
-static struct owned *owned_list(struct hp_report *report, size_t *count)
+static struct owned *owned_list(struct hp_report *report, const struct hp_answer *answer,
+				size_t *count)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
 	const struct hp_owners *owners = hp_owners_of(report);
@@ -56,15 +80,17 @@ static struct owned *owned_list(struct hp_report *report, size_t *count)
 	*count = 0;
 	for (size_t i = 0; i < owners->count; i++) {
 		const struct hp_model_stack *stack = &sampling->stacks[i];
-		uint32_t function = owners->of_stack[i].function, *place;
-		bool is_start = owners->of_stack[i].is_start, is_new;
+		struct owned owned;
+		uint32_t *place;
+		bool is_new;
 
 		if (stack->is_profiler || !stack->samples)
 			continue;
-		place = hp_map_at(&places, 2 * (uint64_t)function + is_start + 1, &is_new);
+		owned = owned_of(report, answer, &owners->of_stack[i]);
+		place = hp_map_at(&places, key_of(&owned), &is_new);
 		if (is_new) {
 			list = hp_xgrow(list, *count, &room, sizeof(*list));
-			list[*count] = (struct owned){ .function = function, .is_start = is_start };
+			list[*count] = owned;
 			*place = (uint32_t)(*count)++;
 		}
 		list[*place].ns += stack->cpu_ns;
@@ -154,12 +180,17 @@ static char *callee_name(struct hp_report *report, const struct called *called)
 	return text;
 }
 
-static bool is_of(const struct hp_answer_cpu *row, const struct hp_owner *owner)
+static bool is_of(struct hp_report *report, const struct hp_answer *answer,
+		  const struct hp_answer_cpu *row, const struct hp_owner *owner)
 {
-	return owner->function == row->function && owner->is_start == row->is_start;
+	struct owned owned = owned_of(report, answer, owner);
+
+	return owned.function == row->function && owned.launch == row->launch &&
+	       owned.is_start == row->is_start;
 }
 
-static void callees_set(struct hp_report *report, struct hp_answer_cpu *row, uint64_t all_ns)
+static void callees_set(struct hp_report *report, const struct hp_answer *answer,
+			struct hp_answer_cpu *row)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
 	const struct hp_owners *owners = hp_owners_of(report);
@@ -169,7 +200,7 @@ static void callees_set(struct hp_report *report, struct hp_answer_cpu *row, uin
 		const struct hp_owner *owner = &owners->of_stack[i];
 		const struct hp_model_stack *stack = &sampling->stacks[i];
 
-		if (!is_of(row, owner) || stack->is_profiler || !stack->samples)
+		if (stack->is_profiler || !stack->samples || !is_of(report, answer, row, owner))
 			continue;
 		if (owner->entry != HP_NONE)
 			called_add(report, &calls, owner->entry, true, stack->cpu_ns);
@@ -181,7 +212,7 @@ static void callees_set(struct hp_report *report, struct hp_answer_cpu *row, uin
 	for (size_t i = 0; i < calls.count && row->callee_count < HP_ANSWER_CALLEES; i++) {
 		const struct called *called = &calls.list[i];
 
-		if ((double)called->ns < CALLEE_MIN * (double)all_ns ||
+		if ((double)called->ns < CALLEE_MIN * (double)answer->cpu_ns ||
 		    (double)called->ns < CALLEE_OF_ROW * (double)row->ns)
 			break;
 		row->callees[row->callee_count++] =
@@ -194,7 +225,8 @@ static void callees_set(struct hp_report *report, struct hp_answer_cpu *row, uin
 /* --- where in the source --- */
 
 /* The line of the function with most samples, its callees' included. */
-static void line_set(struct hp_report *report, struct hp_answer_cpu *row)
+static void line_set(struct hp_report *report, const struct hp_answer *answer,
+		     struct hp_answer_cpu *row)
 {
 	const struct hp_cpu *cpu = hp_report_cpu(report);
 	const struct hp_owners *owners = hp_owners_of(report);
@@ -209,7 +241,7 @@ static void line_set(struct hp_report *report, struct hp_answer_cpu *row)
 		uint32_t *place;
 		bool is_new;
 
-		if (!is_of(row, owner) || stack->is_profiler || !stack->samples)
+		if (stack->is_profiler || !stack->samples || !is_of(report, answer, row, owner))
 			continue;
 		frame = &cpu->frames[owner->frame];
 		if (!frame->file || frame->line <= 0)
@@ -239,20 +271,29 @@ static void calls_set(struct hp_report *report, struct hp_answer_cpu *row)
 		row->calls = report->model.functions[instrumented].calls;
 }
 
-static void row_set(struct hp_report *report, struct hp_answer_cpu *row, const struct owned *owned,
-		    uint64_t all_ns)
+/* The program's name, or what kind of work it was. */
+static char *other_name(const struct hp_report *report, const struct owned *owned)
+{
+	if (owned->launch != HP_NONE)
+		return hp_xprintf("[%s]", hp_model_object_name(&report->model, owned->launch));
+	return hp_xstrdup(owned->is_start ? "[start and end]" : "[unknown]");
+}
+
+static void row_set(struct hp_report *report, const struct hp_answer *answer,
+		    struct hp_answer_cpu *row, const struct owned *owned)
 {
 	*row = (struct hp_answer_cpu){ .function = owned->function,
+				       .launch = owned->launch,
 				       .is_start = owned->is_start,
 				       .ns = owned->ns,
 				       .samples = owned->samples };
-	callees_set(report, row, all_ns);
+	callees_set(report, answer, row);
 	if (owned->function == HP_NONE) {
-		row->name = hp_xstrdup(owned->is_start ? "[start and end]" : "[unknown]");
+		row->name = other_name(report, owned);
 		return;
 	}
 	row->name = hp_answer_function(report, owned->function);
-	line_set(report, row);
+	line_set(report, answer, row);
 	calls_set(report, row);
 }
 
@@ -311,14 +352,14 @@ void hp_answer_cpu_make(struct hp_report *report, struct hp_answer *answer)
 		timed_make(report, answer);
 		return;
 	}
-	list = owned_list(report, &count);
+	list = owned_list(report, answer, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (answer->cpu_count == HP_ANSWER_CPU ||
 		    (double)list[i].ns < ROW_MIN * (double)answer->cpu_ns) {
 			answer->cpu_more = count - i;
 			break;
 		}
-		row_set(report, &answer->cpu[answer->cpu_count++], &list[i], answer->cpu_ns);
+		row_set(report, answer, &answer->cpu[answer->cpu_count++], &list[i]);
 	}
 	free(list);
 }

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/short.h"
 #include "report/section/answer/answer.h"
 #include "report/section/answer/owner.h"
+#include "report/section/thread/thread.h"
 #include "report/section/wait/lock_view.h"
 #include "report/section/wait/offcpu.h"
 
@@ -181,7 +183,8 @@ static struct told told_add(struct hp_report *report, const struct hp_answer *an
 			told.channels_ns += ns;
 		else
 			told.locks_ns += ns;
-		if (kind != HP_LOCK_THREAD && is_worth(answer, ns))
+		if (kind != HP_LOCK_THREAD && is_worth(answer, ns) &&
+		    !hp_answer_is_launch(answer, contest->at.object))
 			contest_add(report, rows, contest);
 	}
 	return told;
@@ -254,6 +257,48 @@ static char *cause_text(const char *on)
 	return hp_xstrdup(on);
 }
 
+/* The class of a thread's waits that a cause is in. */
+static enum hp_thread_wait class_of(const char *on)
+{
+	if (is_channel(on))
+		return HP_THREAD_CHANNEL;
+	if (strcmp(on, "disk") == 0)
+		return HP_THREAD_DISK;
+	if (strcmp(on, "poll") == 0)
+		return HP_THREAD_POLL;
+	return strcmp(on, "sleep") == 0 ? HP_THREAD_SLEEP : HP_THREAD_OTHER;
+}
+
+/* Of waits without a function: the thread with half of them or more, if there is one; fresh. */
+static char *thread_of(struct hp_report *report, const char *on)
+{
+	const struct hp_threads *threads = hp_threads_of(report);
+	const struct hp_thread_row *most = NULL;
+	enum hp_thread_wait class = class_of(on);
+	char *name, *text;
+	double ns = 0;
+
+	for (size_t i = 0; i < threads->count; i++) {
+		const struct hp_thread_row *row = &threads->rows[i];
+
+		ns += row->waits_ns[class];
+		if (!most || row->waits_ns[class] > most->waits_ns[class])
+			most = row;
+	}
+	if (!most || most->waits_ns[class] < ns / 2 || ns <= 0 || !most->thread->name[0])
+		return NULL;
+	name = hp_text_clean(most->thread->name);
+	text = hp_xprintf("[thread %s]", name);
+	free(name);
+	return text;
+}
+
+static bool is_launch(struct hp_report *report, const struct hp_answer *answer, uint32_t function)
+{
+	return function != HP_NONE &&
+	       hp_answer_is_launch(answer, hp_report_cpu(report)->functions[function].object);
+}
+
 static void kernel_add(struct hp_report *report, const struct hp_answer *answer,
 		       const struct told *told, struct rows *rows)
 {
@@ -267,12 +312,13 @@ static void kernel_add(struct hp_report *report, const struct hp_answer *answer,
 		const struct cause_row *row = &causes.rows[i];
 
 		if (row->is_join || !is_worth(answer, (double)row->ns) ||
+		    is_launch(report, answer, row->function) ||
 		    (has_locks && strcmp(row->on, "lock") == 0) ||
 		    (has_channels && is_channel(row->on)))
 			continue;
 		row_add(rows, (struct hp_answer_wait){
 				      .who = row->function == HP_NONE
-						     ? NULL
+						     ? thread_of(report, row->on)
 						     : hp_answer_function(report, row->function),
 				      .what = cause_text(row->on),
 				      .ns = (double)row->ns,

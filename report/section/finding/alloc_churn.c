@@ -45,6 +45,24 @@ static double around_ns(const struct hp_survey *survey)
 	return ns;
 }
 
+static double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * The function's share of the time around the allocator, or what its blocks take at least; never
+ * more than the threads had: with all of them gone, all else would still have to be done.
+ */
+static double gain_of(const struct hp_survey *survey, double ns, uint64_t blocks)
+{
+	double gain = hp_survey_worth(survey, ns);
+
+	if (gain < BLOCK_NS * (double)blocks)
+		gain = BLOCK_NS * (double)blocks;
+	return smaller(gain, smaller(survey->ran_ns + survey->ready_ns, survey->wall_ns));
+}
+
 static void find(struct hp_survey *survey)
 {
 	const struct hp_alloc_sum *sum;
@@ -60,10 +78,7 @@ static void find(struct hp_survey *survey)
 	blocks = hp_site_function_blocks(survey, row);
 	share = (double)blocks / (double)survey->answer->heap_blocks;
 	all = around_ns(survey) > allocator ? around_ns(survey) : allocator;
-	gain = hp_survey_worth(survey, all * share);
-	if (gain < BLOCK_NS * (double)blocks)
-		gain = BLOCK_NS * (double)blocks;
-	gain = gain < survey->wall_ns ? gain : survey->wall_ns;
+	gain = gain_of(survey, all * share, blocks);
 	if (share < PATH_MIN || !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_alloc_churn, hp_site_name(survey, row));

@@ -2,9 +2,7 @@
 /*
  * busy_wait.c - a function that by its name waits, and computes instead.
  */
-#include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
@@ -14,34 +12,12 @@
 
 #define CPU_MIN 0.1
 
-/* A word of a name: "wait_for", "busyWait" and "spin" have one, "await" and "spinner" have none. */
-static bool has_word(const char *name, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (const char *at = name; (at = strcasestr(at, word)) != NULL; at++) {
-		bool begins = at == name || !isalpha((unsigned char)at[-1]) ||
-			      (isupper((unsigned char)at[0]) && islower((unsigned char)at[-1]));
-		char next = at[length];
-
-		if (begins && (!isalpha((unsigned char)next) || isupper((unsigned char)next)))
-			return true;
-	}
-	return false;
-}
-
 static bool is_wait(struct hp_survey *survey, const struct hp_cost *cost)
 {
-	static const char *const words[] = {
-		"wait", "spin", "poll", "busy", "spinlock", "busywait"
-	};
-	char *name = hp_answer_function(survey->report, cost->function);
-	bool is = false;
+	static const char *const words[] = { "wait",	 "spin",     "poll", "busy",
+					     "spinlock", "busywait", NULL };
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		is |= has_word(name, words[i]);
-	free(name);
-	return is;
+	return hp_cost_has_word(survey, cost, words);
 }
 
 static void find(struct hp_survey *survey)

@@ -2,6 +2,8 @@
 /*
  * copies.c - most of a function's work is copying.
  */
+#include <stddef.h>
+
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
@@ -12,7 +14,6 @@ static void find(struct hp_survey *survey)
 		.mark = HP_SIGN_COPY,
 		.of_cpu = 0.3,
 		.of_function = 0.4,
-		.is_function_wasted = false,
 		.confidence = HP_LIKELY,
 		.advice =
 			"spends its time copying memory: pass references, or move instead of copying.",
@@ -22,9 +23,15 @@ static void find(struct hp_survey *survey)
 	hp_pattern_find(survey, &pattern);
 }
 
+/* To copy into a fresh block is to allocate it, too. */
+static const struct hp_rule_over over[] = { { "alloc-churn", true },
+					    { "page-faults", true },
+					    { NULL, false } };
+
 const struct hp_rule hp_rule_copies = {
 	.key = "copies",
 	.find = find,
+	.over = over,
 	.pattern =
 		"At least 30% of the CPU time, and 40% of the function's, is spent in memcpy or memmove.",
 	.wrong = "The copy is the purpose of the function, and each byte is copied once.",

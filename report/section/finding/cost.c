@@ -93,6 +93,7 @@ static struct hp_cost *cost_of(struct build *b, uint32_t function)
 	return &survey->costs[*place];
 }
 
+/* HP_SIGN_BUILD is added later, once for each stack. */
 static void marks_add(struct hp_cost *cost, uint32_t marks, const struct hp_model_stack *stack)
 {
 	for (int i = 0; i < HP_SIGNS; i++)
@@ -134,8 +135,8 @@ static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
 	cost->ns += stack->cpu_ns;
 	cost->samples += stack->samples;
 	cost->leaf_ns += is_leaf ? stack->cpu_ns : 0;
-	marks_add(cost, marks, stack);
-	b->allocates[i] = (marks & HP_SIGN_BIT(HP_SIGN_ALLOC)) != 0;
+	marks_add(cost, marks & ~HP_SIGN_BIT(HP_SIGN_BUILD), stack);
+	b->allocates[i] = (marks & (HP_SIGN_BIT(HP_SIGN_ALLOC) | HP_SIGN_BIT(HP_SIGN_BUILD))) != 0;
 	caller = searcher(b, &walk);
 	if (caller != HP_NONE)
 		marks_add(cost_of(b, caller), HP_SIGN_BIT(HP_SIGN_FIND), stack);

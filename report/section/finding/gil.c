@@ -54,6 +54,7 @@ static void find(struct hp_survey *survey)
 static const struct hp_rule_over over[] = { { "lock-contention", false },
 					    { "lock-across-io", false },
 					    { "imbalance", false },
+					    { "one-busy-thread", false },
 					    { NULL, false } };
 
 const struct hp_rule hp_rule_gil = {

@@ -60,11 +60,14 @@ static void team_add(struct hp_survey *survey, const struct team *team, double g
 	const struct hp_symbol_spot *spot = hp_lock_routine(survey->report, team->first->birth);
 	struct hp_finding *finding;
 	struct hp_text_cell most, mean;
-	char *thread = hp_thread_text(team->busiest);
+	char *thread;
 
+	/* Threads of a library without names are not the user's. */
+	if (!spot || !spot->name || spot->name[0] == '[')
+		return;
+	thread = hp_thread_text(team->busiest);
 	finding = hp_finding_add(survey, &hp_rule_imbalance,
-				 spot ? hp_answer_name(survey->report, spot->name)
-				      : hp_xstrdup("one function"));
+				 hp_answer_name(survey->report, spot->name));
 	finding->advice = hp_xprintf(
 		"Spread the work evenly: one of the %zu threads of %s has much more to do "
 		"than the others.",
@@ -115,10 +118,11 @@ static void find(struct hp_survey *survey)
 const struct hp_rule hp_rule_imbalance = {
 	.key = "imbalance",
 	.find = find,
-	.pattern = "Of the threads that begin with one function, the busiest ran for at least 1.4 "
-		   "times the mean, and ran or was ready for at least 50% of the wall time.  The "
-		   "gain is the part of that time in which it ran beyond all CPU time spread over "
-		   "the cores.",
+	.pattern =
+		"Of the threads that begin with one function with a name, the busiest ran for at least 1.4 "
+		"times the mean, and ran or was ready for at least 50% of the wall time.  The "
+		"gain is the part of that time in which it ran beyond all CPU time spread over "
+		"the cores.",
 	.wrong =
 		"The threads have different jobs; or they write to the same cache lines: then more "
 		"running threads slow each other down.",

@@ -7,12 +7,17 @@
 #include "report/section/core/list.h"
 #include "report/section/finding/rules.h"
 #include "report/section/finding/site.h"
+#include "report/section/memory/view.h"
 
 #define BLOCKS_MIN 1000 /* that live at the end */
 #define BLOCK_SIZE_MAX 4096 /* bytes, on average */
 #define BYTES_MIN (1 << 20)
 #define PEAK_MIN 0.1 /* of the heap's peak */
 #define FREED_MIN 0.3 /* of the path's blocks */
+#define AGES_MIN 8 /* sampled blocks that were freed, to know how long blocks live */
+#define CACHE_MAX 4 /* times as many blocks as live at once in a steady state: still a cache */
+#define CLASS_TICKS 1024.0 /* ages up to this and its doubles */
+#define CLASS_MEAN 0.75 /* of a class's end, on average */
 #define LOST_MIN 0.5 /* of those that live: nothing points to them */
 
 static bool is_large(const struct hp_survey *survey, uint64_t blocks, uint64_t bytes)
@@ -21,15 +26,44 @@ static bool is_large(const struct hp_survey *survey, uint64_t blocks, uint64_t b
 	       (double)bytes >= PEAK_MIN * (double)survey->answer->heap_peak;
 }
 
+/* Of the freed blocks: the mean age, from a sample; 0 = too few are known. */
+static double age_ns(struct hp_survey *survey, const struct hp_alloc_row *row)
+{
+	struct hp_alloc_sampled sampled = hp_alloc_row_sampled(survey->report, row);
+	double ticks = 0, end = CLASS_TICKS, count = 0;
+
+	for (int i = 0; i < HP_LIFE_CLASSES; i++, end *= 2) {
+		count += (double)sampled.lives[i];
+		ticks += (double)sampled.lives[i] * CLASS_MEAN * end;
+	}
+	return count < AGES_MIN ? 0 : ticks / count * survey->report->model.ns_per_tick;
+}
+
+/*
+ * In a steady state, as in a cache that drops its oldest blocks, as many live as are made in the life
+ * of one (Little's law).  Of a leak many more live: those that are freed die young.
+ */
+static bool is_cache(struct hp_survey *survey, const struct hp_alloc_row *row,
+		     const struct hp_alloc_sum *sum, uint64_t live)
+{
+	double made = (double)(sum->count - sum->temporary);
+	double steady = made * age_ns(survey, row) / survey->wall_ns;
+
+	return (double)live <= CACHE_MAX * steady;
+}
+
 /* Blocks that nothing points to are lost; others may be a cache. */
-static bool is_leak(struct hp_survey *survey, const struct hp_alloc_sum *sum)
+static bool is_leak(struct hp_survey *survey, const struct hp_alloc_row *row,
+		    const struct hp_alloc_sum *sum)
 {
 	uint64_t live = sum->live > 0 ? (uint64_t)sum->live : 0;
 	uint64_t bytes = sum->live_bytes > 0 ? (uint64_t)sum->live_bytes : 0;
 
 	if (!is_large(survey, live, bytes))
 		return false;
-	if (hp_site_knows_lost(survey) && (double)sum->lost < LOST_MIN * (double)live)
+	if (hp_site_knows_lost(survey))
+		return (double)sum->lost >= LOST_MIN * (double)live;
+	if (is_cache(survey, row, sum, live))
 		return false;
 	return (double)sum->frees >= FREED_MIN * (double)sum->count;
 }
@@ -64,7 +98,7 @@ static void find(struct hp_survey *survey)
 	for (size_t i = 0; i < count; i++) {
 		struct hp_alloc_row *row = hp_site_at(survey, i, &sum);
 
-		if (is_leak(survey, sum) && hp_site_is_named(survey, row))
+		if (is_leak(survey, row, sum) && hp_site_is_named(survey, row))
 			site_add(survey, row, sum);
 	}
 }
@@ -74,9 +108,10 @@ const struct hp_rule hp_rule_leak = {
 	.find = find,
 	.pattern =
 		"Of one call path at least 1,000 blocks of at most 4 KB, together 1 MB and 10% of "
-		"the heap's peak, live at the end, and at least 30% of its blocks were freed: "
-		"who allocates them means to free them.  Where blocks to which nothing points "
-		"were looked for, half of them are lost.",
+		"the heap's peak, live at the end; at least 30% of its blocks were freed, so the "
+		"program normally frees them; and more than 4 times as many live as are made in the "
+		"mean life of a freed one, which is how a cache differs.  If blocks were checked for "
+		"pointers to them (--report leaks), half of those that live are lost instead.",
 	.wrong = "It is a cache, or the blocks are left to the process's end on purpose.",
 	.verify = "Run it twice as long: a leak grows, a cache does not.  hotpath report --report "
 		  "leaks shows the paths.",

@@ -2,8 +2,118 @@
 /*
  * linear_search.c - a container is searched element by element.
  */
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/cpu/cpu.h"
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
+
+#define NAMED_MIN 0.75 /* of the CPU time, in a function that searches by its name */
+#define LINES_MAX \
+	3 /* of the source: a loop and its condition; a hash or a search by halves has more */
+#define LINE_MIN 0.04 /* of the function's CPU time, for a line that counts */
+#define LISTED_MAX 64 /* lines */
+#define EACH_MIN 500.0 /* ns of a call, where calls are counted: less is no long search */
+
+/* --- by the name of the program's own function --- */
+
+/* Its own loop, and the comparisons that it calls. */
+static double searched_ns(const struct hp_cost *cost)
+{
+	return (double)cost->leaf_ns + (double)cost->marked_ns[HP_SIGN_COMPARE];
+}
+
+/* Where the calls are counted, they show whether each one takes long. */
+static bool is_long(const struct hp_survey *survey, const struct hp_cost *cost)
+{
+	uint32_t place = hp_report_cpu(survey->report)->functions[cost->function].instrumented;
+	const struct hp_model_function *f =
+		place == HP_NONE ? NULL : &survey->report->model.functions[place];
+
+	return !f || !f->calls || searched_ns(cost) / (double)f->calls >= EACH_MIN;
+}
+
+/* Lines of the source that take a part of its time; 0 = not known. */
+static size_t line_count(struct hp_survey *survey, const struct hp_cost *cost)
+{
+	const struct hp_cpu *cpu = hp_report_cpu(survey->report);
+	const struct hp_owners *owners = hp_owners_of(survey->report);
+	struct {
+		int line;
+		uint64_t ns;
+	} lines[LISTED_MAX];
+	size_t listed = 0, count = 0, at;
+
+	for (size_t i = 1; i < owners->count; i++) {
+		const struct hp_model_stack *stack = &survey->report->model.sampling.stacks[i];
+		int line = owners->of_stack[i].function == cost->function && !stack->is_profiler
+				   ? cpu->frames[owners->of_stack[i].frame].line
+				   : 0;
+
+		if (line <= 0)
+			continue;
+		for (at = 0; at < listed && lines[at].line != line;)
+			at++;
+		if (at == LISTED_MAX)
+			return LISTED_MAX;
+		if (at == listed) {
+			lines[listed].line = line;
+			lines[listed++].ns = 0;
+		}
+		lines[at].ns += stack->cpu_ns;
+	}
+	for (at = 0; at < listed; at++)
+		count += (double)lines[at].ns >= LINE_MIN * (double)cost->ns;
+	return count;
+}
+
+static bool is_search(struct hp_survey *survey, const struct hp_cost *cost)
+{
+	static const char *const words[] = { "find",	"search", "lookup", "contains",
+					     "indexof", "locate", NULL };
+	static const char *const others[] = { "binary", "bsearch", "bin",    "hash",  "tree",
+					      "trie",	"map",	   "sorted", "best",  "match",
+					      "path",	"paths",   "fast",   "regex", NULL };
+
+	return hp_cost_is_named(survey, cost) && hp_cost_has_word(survey, cost, words) &&
+	       !hp_cost_has_word(survey, cost, others) && cost->depth <= 1;
+}
+
+static void named_find(struct hp_survey *survey)
+{
+	const struct hp_cost *cost = survey->cost_count ? &survey->costs[0] : NULL;
+	struct hp_finding *finding;
+	struct hp_text_cell time;
+	double ns, gain;
+	char *where;
+
+	if (!cost || !hp_survey_has_samples(survey) || cost->samples < HP_RULE_SAMPLES_OF)
+		return;
+	ns = searched_ns(cost);
+	gain = hp_survey_worth(survey, ns);
+	if (ns < NAMED_MIN * survey->cpu_ns || !hp_survey_is_worth(survey, gain) ||
+	    !is_search(survey, cost) || !is_long(survey, cost) ||
+	    line_count(survey, cost) > LINES_MAX)
+		return;
+	finding = hp_finding_add_function(survey, &hp_rule_linear_search, cost->function);
+	where = hp_finding_where(finding);
+	finding->advice = hp_xprintf("%s may search element by element: if so, use a hash map, or "
+				     "keep the elements sorted.",
+				     where);
+	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in its own code and in comparisons; "
+				    "its name suggests a search",
+				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+	finding->gain_ns = gain;
+	finding->confidence = HP_POSSIBLE;
+	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, cost->function),
+			    hp_xstrdup(finding->facts));
+	free(where);
+}
+
+/* --- by functions of libraries --- */
 
 static void find(struct hp_survey *survey)
 {
@@ -12,23 +122,31 @@ static void find(struct hp_survey *survey)
 		.mark = HP_SIGN_FIND,
 		.of_cpu = 0.1,
 		.of_function = 0.1,
-		.is_function_wasted = false,
 		.confidence = HP_LIKELY,
 		.advice =
 			"searches a container element by element: use a hash map, or keep it sorted.",
 		.what = "in std::find and its like",
 	};
 
+	size_t before = survey->findings->count;
+
 	hp_pattern_find(survey, &pattern);
+	if (survey->findings->count == before)
+		named_find(survey);
 }
 
 const struct hp_rule hp_rule_linear_search = {
 	.key = "linear-search",
 	.find = find,
 	.pattern =
-		"At least 10% of the CPU time is spent in std::find, std::find_if, std::count, lfind "
-		"or their conditions, below one function.",
-	.wrong = "The container is always short, so a hash map would be no faster; or the search "
-		 "condition cannot be expressed by a key.",
+		"At least 10% of the CPU time is spent in std::find, std::find_if, std::any_of, lfind "
+		"or their conditions, below one function.  Or the function with most CPU time, at "
+		"least three quarters of all, spends it in its own code and in strcmp or memcmp, on "
+		"three lines at most, and has the word find, search, lookup, contains or locate in "
+		"its name, and no word as hash, binary, sorted, tree or map.",
+	.wrong =
+		"The container is always short, so a hash map would be no faster; or the search "
+		"condition cannot be expressed by a key.  By a name only: the function searches in "
+		"another way.",
 	.verify = "Replace the container by one with a key, and compare both with hotpath compare.",
 };

@@ -9,13 +9,14 @@
 #include "report/base/memory.h"
 #include "report/section/cpu/cpu.h"
 #include "report/section/core/list.h"
-#include "report/section/finding/lock_group.h"
+#include "report/section/finding/lock_held.h"
 #include "report/section/finding/rules.h"
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/offcpu.h"
 
 #define HOLD_MIN 0.3 /* of the wall time */
 #define BLOCKED_MIN 0.3 /* of the holds */
+#define SEEN_MIN 0.3 /* of the longest waits: their holders were seen blocked meanwhile */
 #define SYNC_MIN 0.2 /* of the waits for the disk: short ones have no system call */
 
 static const char *const kinds[] = { "disk", "sleep", "socket", "pipe", "poll", "child" };
@@ -134,6 +135,23 @@ static const char *kind_text(const char *kind)
 	return kind;
 }
 
+/* Waits of the holder itself, while others waited for its lock. */
+static void held_add(struct hp_survey *survey, const struct hp_lock_group *group,
+		     struct hp_finding *finding, const char *function)
+{
+	struct hp_lock_held held = hp_lock_held(survey, group);
+	struct hp_text_cell blocked, waited;
+
+	if (held.waited_ns <= 0 || held.blocked_ns < SEEN_MIN * held.waited_ns)
+		return;
+	finding->confidence = HP_MEASURED;
+	hp_finding_evidence(finding, &hp_offcpu_section, hp_xstrdup(function),
+			    hp_xprintf("in the longest wait of each thread the holder was blocked "
+				       "for %s of %s",
+				       hp_format_time(&blocked, held.blocked_ns),
+				       hp_format_time(&waited, held.waited_ns)));
+}
+
 static void group_add(struct hp_survey *survey, const struct hp_lock_group *group,
 		      const char *function, size_t kind, const struct blocked *blocked)
 {
@@ -160,6 +178,7 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 	hp_finding_evidence(finding, &hp_offcpu_section, hp_xstrdup(function),
 			    hp_xprintf("blocked on %s for %s", kinds[kind],
 				       hp_format_time(&time, blocked->ns[kind])));
+	held_add(survey, group, finding, function);
 	free(name);
 	free(holder);
 	free(facts);

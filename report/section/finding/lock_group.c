@@ -43,6 +43,13 @@ static bool is_same(const struct hp_lock_row *a, const struct hp_lock_row *b)
 			  a->inside == b->inside);
 }
 
+bool hp_lock_group_has(struct hp_survey *survey, const struct hp_lock_group *group, uint32_t lock)
+{
+	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
+
+	return is_same(&locks->rows[group->first], &locks->rows[lock]);
+}
+
 static struct hp_lock_group *group_of(struct hp_lock_group *groups, size_t count,
 				      const struct hp_locks *locks, const struct hp_lock_row *row)
 {
@@ -181,6 +188,18 @@ static double own_ns(const struct hp_thread_row *row)
 	return row->ran_ns + row->waits_ns[HP_THREAD_DISK] + row->waits_ns[HP_THREAD_SLEEP];
 }
 
+/* CPU time of a thread, on average, to sleep and to wake up others. */
+static double switching_ns(const struct hp_survey *survey)
+{
+	double threads =
+		       (double)survey->busy < survey->cores ? (double)survey->busy : survey->cores,
+	       ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].marked_ns[HP_SIGN_LOCK];
+	return threads > 1 ? ns / threads : ns;
+}
+
 double hp_lock_group_gain(const struct hp_survey *survey, const struct hp_lock_group *group)
 {
 	double needed = survey->ran_ns / survey->cores, gain;
@@ -189,8 +208,8 @@ double hp_lock_group_gain(const struct hp_survey *survey, const struct hp_lock_g
 		if (own_ns(&survey->threads->rows[i]) > needed)
 			needed = own_ns(&survey->threads->rows[i]);
 	gain = survey->wall_ns - needed;
-	if (group->longest_ns < gain)
-		gain = group->longest_ns;
+	if (group->longest_ns + switching_ns(survey) < gain)
+		gain = group->longest_ns + switching_ns(survey);
 	return gain > 0 ? gain : 0;
 }
 

@@ -44,4 +44,7 @@ char *hp_lock_group_facts(const struct hp_lock_group *group);
 void hp_lock_group_evidence(struct hp_survey *survey, const struct hp_lock_group *group,
 			    struct hp_finding *finding);
 
+/* A lock, by its place in hp_locks.rows, is one of them. */
+bool hp_lock_group_has(struct hp_survey *survey, const struct hp_lock_group *group, uint32_t lock);
+
 #endif

@@ -14,7 +14,6 @@ static void find(struct hp_survey *survey)
 		.mark = HP_SIGN_MOVE,
 		.of_cpu = 0.1,
 		.of_function = 0.1,
-		.is_function_wasted = false,
 		.confidence = HP_LIKELY,
 		.advice =
 			"moves all later elements for each insertion or removal: use a deque or a "

@@ -4,16 +4,48 @@
  */
 #include "report/section/finding/pattern.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 #include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
 
+#define WHOLE_MIN 0.6 /* of a function: the fix removes all of its work */
+
 bool hp_cost_is_named(const struct hp_survey *survey, const struct hp_cost *cost)
 {
 	return hp_owner_is_named(survey->report, cost->function);
+}
+
+/* A word of a name: "wait_for", "busyWait" and "spin" have one, "await" and "spinner" have none. */
+static bool has_word(const char *name, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = name; (at = strcasestr(at, word)) != NULL; at++) {
+		bool begins = at == name || !isalpha((unsigned char)at[-1]) ||
+			      (isupper((unsigned char)at[0]) && islower((unsigned char)at[-1]));
+		char next = at[length];
+
+		if (begins && (!isalpha((unsigned char)next) || isupper((unsigned char)next)))
+			return true;
+	}
+	return false;
+}
+
+bool hp_cost_has_word(struct hp_survey *survey, const struct hp_cost *cost,
+		      const char *const *words)
+{
+	char *name = hp_answer_function(survey->report, cost->function);
+	bool has = false;
+
+	for (; *words && !has; words++)
+		has = has_word(name, *words);
+	free(name);
+	return has;
 }
 
 static const struct hp_cost *most_of(const struct hp_survey *survey, enum hp_sign mark)
@@ -53,7 +85,7 @@ void hp_pattern_find(struct hp_survey *survey, const struct hp_pattern *pattern)
 		return;
 	marked = (double)cost->marked_ns[pattern->mark];
 	all = larger((double)cost->ns, marked);
-	gain = hp_survey_worth(survey, pattern->is_function_wasted ? all : marked);
+	gain = hp_survey_worth(survey, marked >= WHOLE_MIN * all ? all : marked);
 	if (marked < pattern->of_cpu * survey->cpu_ns || marked < pattern->of_function * all ||
 	    !hp_survey_is_worth(survey, gain))
 		return;

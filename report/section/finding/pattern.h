@@ -13,7 +13,6 @@ struct hp_pattern {
 	enum hp_sign mark;
 	double of_cpu; /* share of the CPU time that has the mark, at least */
 	double of_function; /* and of the function's */
-	bool is_function_wasted; /* the fix removes all of the function's work, not only the marked part */
 	enum hp_confidence confidence;
 	const char *advice; /* after the function */
 	const char *what; /* "searching": after the share of the CPU time */
@@ -27,5 +26,9 @@ const struct hp_cost *hp_cost_most(const struct hp_survey *survey, enum hp_sign 
 
 /* Code that the user can change: a function with a name. */
 bool hp_cost_is_named(const struct hp_survey *survey, const struct hp_cost *cost);
+
+/* One of the words, of which NULL is the last, is in the function's name. */
+bool hp_cost_has_word(struct hp_survey *survey, const struct hp_cost *cost,
+		      const char *const *words);
 
 #endif

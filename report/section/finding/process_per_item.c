@@ -10,9 +10,13 @@
 #include "report/section/core/list.h"
 #include "report/section/finding/rules.h"
 #include "report/section/thread/process.h"
+#include "report/section/thread/thread.h"
 
 #define RUNS_MIN 50
 #define LIFE_MAX 1e7 /* ns */
+#define PARENT_MIN 2 /* times the lives: with the parent's part, at least */
+#define PARENT_MAX 3
+#define LAUNCH_MAX 0.3 /* of the wall time: most of them may have prepared the program */
 
 static bool is_small(const struct hp_program *program)
 {
@@ -57,6 +61,39 @@ static double lives_of(const struct hp_programs *programs)
 	return ns;
 }
 
+/* Of the first thread: what it does itself, or waits for that is no child. */
+static double own_ns(const struct hp_survey *survey)
+{
+	static const enum hp_thread_wait waits[] = { HP_THREAD_CHANNEL, HP_THREAD_DISK,
+						     HP_THREAD_POLL, HP_THREAD_SLEEP };
+	uint32_t root = survey->report->model.reader.header.root_pid;
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->threads->count; i++) {
+		const struct hp_thread_row *row = &survey->threads->rows[i];
+
+		if (row->thread->tid != root)
+			continue;
+		ns += row->ran_ns;
+		for (size_t j = 0; j < sizeof(waits) / sizeof(waits[0]); j++)
+			ns += row->waits_ns[waits[j]];
+	}
+	return ns;
+}
+
+/*
+ * To start and to end a process takes its parent's time as well: as long as it lives, and if the
+ * parent does nothing else up to twice as long.
+ */
+static double gain_of(const struct hp_survey *survey, const struct hp_programs *programs)
+{
+	double lives = lives_of(programs), rest = survey->wall_ns - own_ns(survey);
+	double gain = PARENT_MAX * lives < rest ? PARENT_MAX * lives : rest;
+
+	gain = gain > PARENT_MIN * lives ? gain : PARENT_MIN * lives;
+	return gain < survey->wall_ns ? gain : survey->wall_ns;
+}
+
 static void find(struct hp_survey *survey)
 {
 	const struct hp_programs *programs = hp_programs_of(survey->report);
@@ -66,11 +103,9 @@ static void find(struct hp_survey *survey)
 	struct hp_text_cell runs, each, time;
 	double gain;
 
-	if (!most)
+	if (!most || survey->answer->launch.ns >= LAUNCH_MAX * survey->wall_ns)
 		return;
-	/* To start and to end a process takes its parent's time as well. */
-	gain = 2 * lives_of(programs);
-	gain = gain < survey->wall_ns ? gain : survey->wall_ns;
+	gain = gain_of(survey, programs);
 	if (!hp_survey_is_worth(survey, gain))
 		return;
 	hp_format_count(&runs, most->runs);
@@ -103,8 +138,8 @@ const struct hp_rule hp_rule_process_per_item = {
 	.over = over,
 	.pattern =
 		"A program runs at least 50 times, for less than 10 ms each on average.  The gain "
-		"is twice the lives of all programs that run so often: to start a process takes "
-		"about as long in its parent.",
+		"is twice the lives of all programs that run so often, or if the first thread does "
+		"nothing else up to three times: to start a process takes as long in its parent.",
 	.wrong = "Each run does real work that is needed anyway.",
 	.verify =
 		"Hand all items to one run (xargs without -n, a loop inside of the program), or use "

@@ -23,14 +23,69 @@ struct hp_busiest hp_survey_busiest(const struct hp_survey *survey)
 		busiest.first_ns = ns;
 		busiest.first = row;
 	}
-	for (size_t i = 0; i < survey->threads->count; i++) {
-		const struct hp_thread_row *row = &survey->threads->rows[i];
-
-		if (row != busiest.first && row->ran_ns > busiest.second_ns)
-			busiest.second_ns = row->ran_ns;
-	}
+	busiest.second_ns = hp_survey_other_ns(survey, busiest.first);
 	return busiest;
 }
+
+/* --- its threads --- */
+
+static const struct hp_thread_row *row_of(const struct hp_survey *survey, uint32_t tid)
+{
+	for (size_t i = 0; i < survey->threads->count; i++)
+		if (survey->threads->rows[i].thread->tid == tid)
+			return &survey->threads->rows[i];
+	return NULL;
+}
+
+static bool is_earlier(const struct hp_channel_message *messages, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (messages[i].record.tid == messages[at].record.tid)
+			return true;
+	return false;
+}
+
+static struct hp_queue_side side_of(const struct hp_survey *survey,
+				    const struct hp_channel_message *messages, size_t count)
+{
+	struct hp_queue_side side = { .most = NULL };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct hp_thread_row *row = row_of(survey, messages[i].record.tid);
+
+		if (!row || is_earlier(messages, i))
+			continue;
+		side.count++;
+		if (!side.most ||
+		    row->ran_ns + row->ready_ns > side.most->ran_ns + side.most->ready_ns)
+			side.most = row;
+	}
+	return side;
+}
+
+struct hp_queue_side hp_queue_senders(const struct hp_survey *survey,
+				      const struct hp_channel_row *row)
+{
+	return side_of(survey, row->sent, row->sent_shown);
+}
+
+struct hp_queue_side hp_queue_receivers(const struct hp_survey *survey,
+					const struct hp_channel_row *row)
+{
+	return side_of(survey, row->received, row->received_shown);
+}
+
+double hp_survey_other_ns(const struct hp_survey *survey, const struct hp_thread_row *row)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < survey->threads->count; i++)
+		if (&survey->threads->rows[i] != row && survey->threads->rows[i].ran_ns > most)
+			most = survey->threads->rows[i].ran_ns;
+	return most;
+}
+
+/* --- the channel --- */
 
 /* Another process's part of a channel is in no row of ours. */
 const struct hp_channel_row *hp_queue_most(struct hp_survey *survey, bool is_full, size_t *place)

@@ -8,6 +8,13 @@
 #include "report/section/channel/row/channel.h"
 #include "report/section/finding/rule.h"
 
+/* The threads of one side of a channel, by the messages of which that was recorded. */
+struct hp_queue_side {
+	const struct hp_thread_row
+		*most; /* the one that ran or was ready longest; NULL = not known */
+	size_t count; /* threads */
+};
+
 struct hp_busiest {
 	const struct hp_thread_row *first; /* the thread that ran or was ready longest */
 	double first_ns;
@@ -15,6 +22,14 @@ struct hp_busiest {
 };
 
 struct hp_busiest hp_survey_busiest(const struct hp_survey *survey);
+
+struct hp_queue_side hp_queue_senders(const struct hp_survey *survey,
+				      const struct hp_channel_row *row);
+struct hp_queue_side hp_queue_receivers(const struct hp_survey *survey,
+					const struct hp_channel_row *row);
+
+/* The most that any thread ran, except this one. */
+double hp_survey_other_ns(const struct hp_survey *survey, const struct hp_thread_row *row);
 
 /* The row with the longest waits of a side: for room (`is_full`), or for a message. */
 const struct hp_channel_row *hp_queue_most(struct hp_survey *survey, bool is_full, size_t *place);

@@ -20,12 +20,16 @@ static void find(struct hp_survey *survey)
 	size_t place = 0;
 	const struct hp_channel_row *row = hp_queue_most(survey, false, &place);
 	struct hp_busiest busiest = hp_survey_busiest(survey);
+	struct hp_queue_side writers;
 	double starved, gain, cores;
 	struct hp_finding *finding;
 	struct hp_text_cell count, time, busy;
 	char *writer, *queue;
 
 	if (!row || survey->worked < 2 || survey->cores < 2)
+		return;
+	writers = hp_queue_senders(survey, row);
+	if (writers.most && writers.most != busiest.first)
 		return;
 	starved = (double)row->starved.ticks * survey->report->model.ns_per_tick;
 	cores = (double)survey->worked < survey->cores ? (double)survey->worked : survey->cores;
@@ -41,10 +45,11 @@ static void find(struct hp_survey *survey)
 	finding->advice = hp_xprintf("One thread cannot fill %s fast enough: write with more "
 				     "threads, or let the readers do part of its work.",
 				     queue);
-	finding->facts = hp_xprintf("readers waited %s times, %s in all; %s was busy for %s",
-				    hp_format_count(&count, row->starved.count),
-				    hp_format_time(&time, starved), writer,
-				    hp_format_time(&busy, busiest.first_ns));
+	finding->facts =
+		hp_xprintf("readers waited %s times, %s in all; %s%s was busy for %s",
+			   hp_format_count(&count, row->starved.count),
+			   hp_format_time(&time, starved), writers.most ? "its writer, " : "",
+			   writer, hp_format_time(&busy, busiest.first_ns));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_channels_section, hp_xstrdup(finding->subject),
@@ -53,9 +58,9 @@ static void find(struct hp_survey *survey)
 	free(writer);
 }
 
-static const struct hp_rule_over over[] = { { "imbalance", false },
-					    { "small-io", false },
-					    { NULL, false } };
+static const struct hp_rule_over over[] = {
+	{ "imbalance", false }, { "one-busy-thread", false }, { "small-io", false }, { NULL, false }
+};
 
 const struct hp_rule hp_rule_queue_empty = {
 	.key = "queue-empty",
@@ -63,8 +68,8 @@ const struct hp_rule hp_rule_queue_empty = {
 	.over = over,
 	.pattern =
 		"Readers of a pipe or queue inside of one process wait for messages for at least "
-		"30% of the wall time, one thread is busy for at least 70% of it, and no other "
-		"one for more than 30%.  The gain is the busy thread's work on all cores.",
-	.wrong = "The busy thread is not the one that writes; or its work cannot be divided.",
+		"30% of the wall time, the thread that writes is busy for at least 70% of it, and "
+		"no other one for more than 30%.  The gain is the busy thread's work on all cores.",
+	.wrong = "The work of the busy thread cannot be divided.",
 	.verify = "Add a second writer, and compare both with hotpath compare.",
 };

@@ -15,6 +15,7 @@
 	X(process_per_item) \
 	X(queue_full) \
 	X(queue_empty) \
+	X(one_busy_thread) \
 	X(linear_search) \
 	X(moves_elements) \
 	X(string_scan) \

@@ -10,11 +10,13 @@
 enum hp_sign {
 	HP_SIGN_FIND, /* a search through a container, element by element */
 	HP_SIGN_MOVE, /* elements are moved: erase and insert in the middle of a vector */
+	HP_SIGN_COMPARE, /* strcmp, memcmp */
 	HP_SIGN_LENGTH, /* a string is read to its end */
 	HP_SIGN_COPY, /* memcpy, memmove */
 	HP_SIGN_ALLOC, /* malloc, free */
-	HP_SIGN_BUILD, /* below a function of C++'s library that allocates */
+	HP_SIGN_BUILD, /* below a function that makes a new block and fills it: strdup, or of C++'s library */
 	HP_SIGN_YIELD, /* sched_yield */
+	HP_SIGN_LOCK, /* a lock that another thread has: the kernel puts to sleep and wakes up */
 	HP_SIGN_FAULT, /* page faults */
 	HP_SIGN_FILE, /* read, write and their like */
 	HP_SIGN_SOCKET, /* the same on sockets */

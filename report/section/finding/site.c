@@ -9,7 +9,7 @@
 #include "report/base/memory.h"
 #include "report/section/memory/view.h"
 
-#define SHOWN_OF 100 /* names of paths with a smaller part of all blocks are not looked up */
+#define STEPS_MAX 4 /* of a call path: the function and three callers */
 
 static uint64_t weight(const struct hp_alloc_sum *sum, enum hp_site_by by)
 {
@@ -53,21 +53,26 @@ struct hp_alloc_row *hp_site_most(struct hp_survey *survey, enum hp_site_by by,
 	return most < count ? hp_site_at(survey, most, sum) : NULL;
 }
 
+/* The function that a path is shown by, as a number; HP_NONE = none. */
+static uint32_t function_of(struct hp_alloc_view *view, const struct hp_alloc_row *row)
+{
+	uint32_t step = hp_alloc_told(view, row->step);
+
+	return step && !view->alloc.steps[step].mark ? hp_alloc_place(view, step)->function
+						     : HP_NONE;
+}
+
 uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *row)
 {
-	const char *name = hp_alloc_row_name(survey->report, row);
-	size_t length = strcspn(name, " "), count = hp_site_count(survey);
-	uint64_t least = survey->answer->heap_blocks / SHOWN_OF, blocks = 0;
+	struct hp_alloc_view *view = hp_alloc_view(survey->report);
+	uint32_t function = function_of(view, row);
+	size_t count = hp_site_count(survey);
+	uint64_t blocks = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		struct hp_alloc_row *other = &hp_alloc_view(survey->report)->sites[i];
-		const char *its = other->sum.count > least || other == row
-					  ? hp_alloc_row_name(survey->report, other)
-					  : "";
-
-		if (strncmp(its, name, length) == 0 && strcspn(its, " ") == length)
-			blocks += other->sum.count;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (&view->sites[i] == row ||
+		    (function != HP_NONE && function_of(view, &view->sites[i]) == function))
+			blocks += view->sites[i].sum.count;
 	return blocks;
 }
 
@@ -83,7 +88,7 @@ char *hp_site_row(struct hp_survey *survey, struct hp_alloc_row *row)
 
 char *hp_site_name(struct hp_survey *survey, struct hp_alloc_row *row)
 {
-	return hp_answer_path(survey->report, hp_alloc_row_name(survey->report, row));
+	return hp_answer_path_of(survey->report, hp_alloc_row_name(survey->report, row), STEPS_MAX);
 }
 
 bool hp_site_is_named(struct hp_survey *survey, struct hp_alloc_row *row)

@@ -16,7 +16,7 @@ enum hp_site_by { HP_SITE_BLOCKS, HP_SITE_PEAK, HP_SITE_LEFT };
 struct hp_alloc_row *hp_site_most(struct hp_survey *survey, enum hp_site_by by,
 				  const struct hp_alloc_sum **sum);
 
-/* Blocks of all paths of 1 % or more that begin in the same function. */
+/* Blocks of all paths that begin in the same function. */
 uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *row);
 
 /* All of them, for rules that check each. */
@@ -30,7 +30,7 @@ bool hp_site_knows_lost(struct hp_survey *survey);
 /* A function with a name, which the user can change. */
 bool hp_site_is_named(struct hp_survey *survey, struct hp_alloc_row *row);
 
-/* "push list.c:12 ← main", fresh; and as the table of paths says it. */
+/* "push list.c:12 ← main" with at most three callers, fresh; and as the table of paths says it. */
 char *hp_site_name(struct hp_survey *survey, struct hp_alloc_row *row);
 char *hp_site_row(struct hp_survey *survey, struct hp_alloc_row *row);
 

@@ -12,6 +12,7 @@
 
 #define CPU_MIN 0.5 /* of the CPU time, below calls on sockets */
 #define KERNEL_MIN 0.3 /* of the function */
+#define WHOLE_MIN 0.6 /* of a function: it does little else */
 #define BUSY_MIN 0.7 /* of the wall time, of all threads together; or ready for a processor */
 #define DATA_MAX 0.3 /* of the calls: data are copied */
 
@@ -25,13 +26,27 @@ static double sockets_ns(const struct hp_survey *survey)
 	return ns;
 }
 
+/* And the rest of functions that do little else. */
+static double whole_ns(const struct hp_survey *survey)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++) {
+		double marked = (double)survey->costs[i].marked_ns[HP_SIGN_SOCKET];
+		double all = (double)survey->costs[i].ns;
+
+		ns += marked >= WHOLE_MIN * all ? all : marked;
+	}
+	return ns;
+}
+
 /*
  * Where this run's processors are busy most of the time, it does not wait for a peer elsewhere:
  * with fewer calls there are fewer switches between both sides, and the other work stays.
  */
 static double gain_of(const struct hp_survey *survey, double ns)
 {
-	double others = survey->cpu_ns - ns;
+	double others = survey->cpu_ns - whole_ns(survey);
 
 	if (survey->ran_ns + survey->ready_ns >= BUSY_MIN * survey->wall_ns &&
 	    others < survey->wall_ns)

@@ -14,7 +14,6 @@ static void find(struct hp_survey *survey)
 		.mark = HP_SIGN_LENGTH,
 		.of_cpu = 0.1,
 		.of_function = 0.5,
-		.is_function_wasted = false,
 		.confidence = HP_LIKELY,
 		.advice =
 			"reads strings to their end again and again: keep their length or their end.",

@@ -65,7 +65,9 @@ static void find(struct hp_survey *survey)
 	double gain;
 	char *where;
 
-	if (survey->cores < 2 || survey->ran_ns > CORES_MAX * survey->wall_ns)
+	/* A script that prepares a program needs its children's output. */
+	if (survey->answer->launch.ns > 0 || survey->cores < 2 ||
+	    survey->ran_ns > CORES_MAX * survey->wall_ns)
 		return;
 	hp_survey_events(survey, event_add, &waits);
 	gain = waits.ns * (1 - 1 / survey->cores);

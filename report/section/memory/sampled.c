@@ -274,6 +274,16 @@ static struct hp_alloc_sampled spread_sum(struct hp_report *report, uint32_t ste
 	return sum;
 }
 
+struct hp_alloc_sampled hp_alloc_row_sampled(struct hp_report *report,
+					     const struct hp_alloc_row *row)
+{
+	struct hp_alloc_view *view = hp_alloc_view(report);
+
+	if (!view->has_spreads)
+		spreads_make(view);
+	return spread_sum(report, row->step);
+}
+
 /* [end of the class, samples] of those that have some. */
 static void classes_add(cJSON *entry, const char *key, const uint64_t *samples, uint32_t classes,
 			double unit)

@@ -140,7 +140,11 @@ void hp_alloc_list_make(struct hp_report *report, struct hp_list *list, struct h
 /* A row's name: a call path, or a function. */
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row);
 
-/* The same of a call path with the line of each call, fresh: paths of equal names differ there; NULL = a function. */
+/* The sampled blocks of a row, which must be a call path; all zero if it has too few. */
+struct hp_alloc_sampled hp_alloc_row_sampled(struct hp_report *report,
+					     const struct hp_alloc_row *row);
+
+/* The name of a call path with the line of each call, fresh: paths of equal names differ there; NULL = a function. */
 char *hp_alloc_row_lined_name(struct hp_report *report, const void *row);
 
 #endif

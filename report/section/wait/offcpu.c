@@ -39,7 +39,7 @@ static const struct cause causes[] = {
 	{ "do_sys_poll", "poll" },  { "do_select", "poll" },	  { "pipe_", "pipe" },
 	{ "fsync", "disk" },	    { "sync_file", "disk" },	  { "folio_wait", "disk" },
 	{ "io_schedule", "disk" },  { "submit_bio", "disk" },	  { "do_wait", "child" },
-	{ "wait4", "child" },	    { "vfork", "child" },	  { "skb_wait", "socket" },
+	{ "wait4", "child" },	    { "kernel_clone", "child" },  { "skb_wait", "socket" },
 	{ "csk_accept", "socket" }, { "unix_accept", "socket" },  { "skb_recv", "socket" },
 	{ "sock_", "socket" },	    { "tcp_", "socket" },	  { "unix_stream", "socket" },
 	{ "page_fault", "memory" }, { "sigtimedwait", "signal" }, { "sys_pause", "signal" },

@@ -248,6 +248,63 @@ static void queue_empty(void)
 	queue_run(2000, is_fixed ? 70000 : 120000);
 }
 
+/* --- a queue of the program's own --- */
+
+static pthread_mutex_t buffer_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t has_room = PTHREAD_COND_INITIALIZER, has_item = PTHREAD_COND_INITIALIZER;
+static int buffered;
+static bool is_over;
+
+static bool buffer_take(void)
+{
+	bool got;
+
+	pthread_mutex_lock(&buffer_lock);
+	while (!buffered && !is_over)
+		pthread_cond_wait(&has_item, &buffer_lock);
+	got = buffered > 0;
+	buffered -= got;
+	pthread_cond_signal(&has_room);
+	pthread_mutex_unlock(&buffer_lock);
+	return got;
+}
+
+static void buffer_put(void)
+{
+	pthread_mutex_lock(&buffer_lock);
+	while (buffered == 16)
+		pthread_cond_wait(&has_room, &buffer_lock);
+	buffered++;
+	pthread_cond_signal(&has_item);
+	pthread_mutex_unlock(&buffer_lock);
+}
+
+static void *take_run(void *me)
+{
+	while (buffer_take())
+		sink[(long)me * 16] = compute(120000);
+	return NULL;
+}
+
+static void slow_worker(void)
+{
+	pthread_t workers[2];
+	int count = is_fixed ? 2 : 1;
+
+	for (long i = 0; i < count; i++)
+		pthread_create(&workers[i], NULL, take_run, (void *)i);
+	for (int i = 0; i < 6000; i++) {
+		sink[48] = compute(2000);
+		buffer_put();
+	}
+	pthread_mutex_lock(&buffer_lock);
+	is_over = true;
+	pthread_cond_broadcast(&has_item);
+	pthread_mutex_unlock(&buffer_lock);
+	for (int i = 0; i < count; i++)
+		pthread_join(workers[i], NULL);
+}
+
 static int talk[2];
 
 static void *echo_run(void *none)
@@ -451,6 +508,91 @@ static void long_strings(void)
 	printf("%zu\n", strlen(text));
 }
 
+#define KEYS 20000
+static int keys[KEYS];
+
+APART static int find_key(int key)
+{
+	int low = 0, high = KEYS;
+
+	for (int i = 0; !is_fixed && i < KEYS; i++)
+		if (keys[i] == key)
+			return i;
+	while (low < high) {
+		int middle = (low + high) / 2;
+
+		if (keys[middle] < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void scan(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < KEYS; i++)
+		keys[i] = 3 * i;
+	for (int i = 0; i < 200000; i++)
+		sum += find_key(3 * (int)(i * 7919L % KEYS));
+	printf("%ld\n", sum);
+}
+
+/* --- programs that look like those with a fault --- */
+
+#define CACHED 8000
+
+/* Half of the blocks are in a cache that drops the oldest one, so thousands live at the end. */
+static void cache(void)
+{
+	static char *blocks[CACHED];
+
+	for (int i = 0; i < 80000; i++) {
+		char **place = &blocks[i % CACHED];
+
+		free(*place);
+		*place = request(i);
+		sink[0] += compute(6000);
+	}
+}
+
+struct word {
+	struct word *next;
+	char text[24];
+	long count;
+};
+
+APART static struct word *lookup(const char *text)
+{
+	static struct word *words[65536];
+	unsigned hash = 5381;
+	struct word *word;
+
+	for (const char *at = text; *at; at++)
+		hash = hash * 33 + (unsigned char)*at;
+	for (word = words[hash & 65535]; word && strcmp(word->text, text) != 0;)
+		word = word->next;
+	if (!word) {
+		word = calloc(1, sizeof(*word));
+		strcpy(word->text, text);
+		word->next = words[hash & 65535];
+		words[hash & 65535] = word;
+	}
+	return word;
+}
+
+static void table(void)
+{
+	char text[24];
+
+	for (int i = 0; i < 2000000; i++) {
+		snprintf(text, sizeof(text), "key%d", (int)(i * 7919L % 40000));
+		lookup(text)->count++;
+	}
+}
+
 /* --- calls: compiled with hooks --- */
 
 static long known[64];
@@ -491,6 +633,10 @@ static const struct {
 	{ "fresh-pages", fresh_pages },
 	{ "moves", moves },
 	{ "long-strings", long_strings },
+	{ "slow-worker", slow_worker },
+	{ "scan", scan },
+	{ "cache", cache },
+	{ "table", table },
 	{ "recursion", recursion },
 };
 

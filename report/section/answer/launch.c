@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - a program that another one prepared, as a script that chooses an interpreter does:
+ * the first process was that one before it became the program by exec.
+ *
+ * Its functions and waits are nothing that the user asked for, so they are summed up.
+ */
+#include <stdlib.h>
+
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/section/answer/answer.h"
+
+#define LAUNCH_MIN 0.1 /* of the wall time */
+#define LAUNCH_MIN_NS 1e7
+
+/* The first process's last image; NULL = not known. */
+static const struct hp_model_process *last_image(const struct hp_model *model)
+{
+	const struct hp_model_process *last = NULL;
+
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct hp_model_process *process = &model->processes[i];
+
+		if (process->is_root && process->object != HP_NONE &&
+		    (!last || process->start_ns > last->start_ns))
+			last = process;
+	}
+	return last;
+}
+
+static const char *file_of(const struct hp_model *model, const struct hp_model_process *process)
+{
+	return hp_name_file(model->objects[process->object].path);
+}
+
+void hp_answer_launch_make(struct hp_report *report, struct hp_answer *answer)
+{
+	const struct hp_model *model = &report->model;
+	const struct hp_model_process *last = last_image(model), *first = NULL;
+	struct hp_answer_launch *launch = &answer->launch;
+
+	launch->is_object = hp_xcalloc(model->object_count + 1, sizeof(bool));
+	if (!last || (double)last->start_ns < LAUNCH_MIN * answer->wall_ns ||
+	    (double)last->start_ns < LAUNCH_MIN_NS)
+		return;
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct hp_model_process *process = &model->processes[i];
+
+		if (process->object == HP_NONE || process->object == last->object ||
+		    process->start_ns >= last->start_ns)
+			continue;
+		launch->is_object[process->object] = true;
+		if (!first || process->start_ns < first->start_ns)
+			first = process;
+	}
+	if (!first)
+		return;
+	launch->ns = (double)last->start_ns;
+	launch->by = file_of(model, first);
+	launch->program = file_of(model, last);
+}
+
+bool hp_answer_is_launch(const struct hp_answer *answer, uint32_t object)
+{
+	return object != HP_NONE && answer->launch.is_object[object];
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock_held.h - what the holder of a lock did while another thread waited for it.
+ *
+ * Of each waiter's longest wait it is known when it was and which thread had the lock when it
+ * began.  Waits of that thread for anything but locks, at the same time, are waits with the lock
+ * held.
+ */
+#ifndef HP_REPORT_SECTION_FINDING_LOCK_HELD_H
+#define HP_REPORT_SECTION_FINDING_LOCK_HELD_H
+
+#include "report/section/finding/lock_group.h"
+
+struct hp_lock_held {
+	double waited_ns; /* the longest wait of each waiter; 0 = not known */
+	double blocked_ns; /* of that: their holders waited for something else */
+};
+
+struct hp_lock_held hp_lock_held(struct hp_survey *survey, const struct hp_lock_group *group);
+
+#endif
