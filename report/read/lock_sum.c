@@ -185,7 +185,7 @@ void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histo
 		const uint64_t *counters = hp_reader_see(
 			reader, (uint64_t)spread.groups[group] * HP_LINE, HP_GROUP_SIZE * 8);
 
-		if (!counters)
+		if (!counters || (!histogram->groups[group] && !hp_reader_group(reader)))
 			continue;
 		if (!histogram->groups[group])
 			histogram->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(uint64_t));

@@ -350,11 +350,12 @@ static void read_watch_rows(struct build *b)
 
 	for (uint64_t at = reader->header.sampler_area;
 	     hp_reader_step(reader, at, &watch, sizeof(watch)); at = watch.next) {
-		uint64_t place = at + sizeof(watch);
+		uint32_t count = watch.count < watch.capacity ? watch.count : watch.capacity;
+		const char *rows =
+			hp_reader_take(reader, at + sizeof(watch), (size_t)count * sizeof(row));
 
-		for (uint32_t i = 0; i < watch.count; i++, place += sizeof(row)) {
-			if (!hp_reader_step(reader, place, &row, sizeof(row)))
-				break;
+		for (uint32_t i = 0; rows && i < count; i++) {
+			memcpy(&row, rows + i * sizeof(row), sizeof(row));
 			read_watch_row(b, &row);
 		}
 	}
@@ -368,10 +369,12 @@ static void read_all_rows(struct build *b)
 {
 	static const struct timespec nap = { 0, 50000 };
 	struct hp_model *model = b->model;
+	const uint64_t steps = model->reader.steps;
 
 	for (int tries = 0; tries < 20; tries++) {
 		uint32_t before = hp_reader_folding(&model->reader);
 
+		model->reader.steps = steps;
 		model->thread_count = 0;
 		model->thread_ns = model->blocked_ns = b->watched_cpu_ns = 0;
 		read_watch_rows(b);

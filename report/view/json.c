@@ -294,25 +294,51 @@ static void summary_add(struct hp_report *report, cJSON *root)
 		cJSON_AddTrueToObject(summary, "running");
 }
 
+/*
+ * Writes members of the report's object, and frees them. A section at a time needs much less
+ * memory than all at once.
+ */
+static void members_write(cJSON *members, bool is_pretty, bool is_first, FILE *out)
+{
+	char *text = is_pretty ? cJSON_Print(members) : cJSON_PrintUnformatted(members);
+	const char *line = is_pretty ? "\n" : "";
+	size_t around = 1 + strlen(line), size = text ? strlen(text) : 0;
+
+	cJSON_Delete(members);
+	if (size > 2 * around)
+		fprintf(out, "%s%s%.*s", is_first ? "" : ",", line, (int)(size - 2 * around),
+			text + around);
+	cJSON_free(text);
+}
+
+static void section_write(struct hp_report *report, const struct hp_section *section,
+			  bool is_pretty, FILE *out)
+{
+	cJSON *members = cJSON_CreateObject();
+
+	section_add(report, section, members);
+	members_write(members, is_pretty, false, out);
+}
+
 void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out)
 {
 	cJSON *root = cJSON_CreateObject();
-	char *text;
 
+	fputc('{', out);
 	cJSON_AddStringToObject(root, "type", "hotpath_report");
 	cJSON_AddStringToObject(root, "version", SHAPE_VERSION);
 	meta_add(report, root);
 	hp_json_text(root, "label", report->label);
 	if (report->record.facts)
 		user_add(report->record.facts, root);
+	members_write(root, is_pretty, true, out);
 	if (report->answer)
-		section_add(report, report->answer, root);
+		section_write(report, report->answer, is_pretty, out);
 	for (size_t i = 0; i < hp_section_count; i++)
 		if (report->is_shown[i] && hp_section_is_listed(hp_sections[i]))
-			section_add(report, hp_sections[i], root);
+			section_write(report, hp_sections[i], is_pretty, out);
+	root = cJSON_CreateObject();
 	summary_add(report, root);
-	text = is_pretty ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
-	fprintf(out, "%s\n", text ? text : "{}");
-	cJSON_free(text);
-	cJSON_Delete(root);
+	members_write(root, is_pretty, false, out);
+	fputs(is_pretty ? "\n}\n" : "}\n", out);
 }

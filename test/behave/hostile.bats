@@ -77,9 +77,20 @@ bounded()
 	bounded $((1 << 30)) 5 0 0.05
 }
 
+@test "hostile: counts of records that are as large as the file" {
+	local seed
+	# Each of them meets that of the threads in one of five.
+	for seed in $(seq 201 208); do
+		bounded $((1 << 30)) "$seed" 0 0.3
+	done
+}
+
 @test "hostile: many other damages of a file that claims 64 GiB" {
+	local seed
 	[ -n "$HP_TEST_FULL" ] || skip "HP_TEST_FULL=1 runs it: minutes"
 	for seed in $(seq 100); do
 		bounded $((64 << 30)) "$seed" 0.01 0.01
+		bounded $((64 << 30)) "$seed" 0.1 0.05
+		bounded $((1 << 30)) "$seed" 0 0.3
 	done
 }

@@ -255,7 +255,7 @@ static void record_add(struct build *b, const struct hp_future *record)
 	struct hp_reader *reader = &b->report->model.reader;
 	struct hp_future_row *row = row_of(b, record);
 	const struct hp_future_log *log =
-		record->log ? hp_reader_see(reader, (uint64_t)record->log * HP_LINE, sizeof(*log))
+		record->log ? hp_reader_take(reader, (uint64_t)record->log * HP_LINE, sizeof(*log))
 			    : NULL;
 	struct hp_flight flight;
 

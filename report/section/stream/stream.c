@@ -65,7 +65,7 @@ static char *text_of(const struct hp_stream_entry *entry)
 static void logs_add(struct hp_reader *reader, uint32_t at, struct hp_stream_row *row)
 {
 	const struct hp_stream_log *log =
-		at ? hp_reader_see(reader, (uint64_t)at * HP_LINE, sizeof(*log)) : NULL;
+		at ? hp_reader_take(reader, (uint64_t)at * HP_LINE, sizeof(*log)) : NULL;
 	size_t room = row->log_count + HP_STREAM_ENTRIES;
 	struct hp_stream_item *items;
 

@@ -113,7 +113,7 @@ static bool row_read(struct hp_reader *reader, uint64_t at, const struct hp_show
 {
 	const struct hp_shown *there = hp_reader_see(reader, at, sizeof(*there));
 	const struct hp_value_log *log =
-		record->log ? hp_reader_see(reader, (uint64_t)record->log * HP_LINE, sizeof(*log))
+		record->log ? hp_reader_take(reader, (uint64_t)record->log * HP_LINE, sizeof(*log))
 			    : NULL;
 
 	*row = (struct hp_value_row){ .kind = record->kind,

@@ -86,10 +86,15 @@ static void read_processes(struct hp_lock_build *b)
 	struct hp_process process;
 	struct hp_lockset set;
 	uint64_t at = hp_reader_processes(reader);
+	bool is_new;
 
 	for (; hp_reader_step(reader, at, &process, sizeof(process));
 	     at = hp_reader_after(reader, at, process.next)) {
 		if (!process.lockset || !hp_reader_copy(reader, process.lockset, &set, sizeof(set)))
+			continue;
+		/* One of each process; in a damaged segment many may lead to the same. */
+		hp_map_at(&b->sets, process.lockset, &is_new);
+		if (!is_new)
 			continue;
 		b->locks->lost += set.lost;
 		if (set.thread_count > HP_THREADS_MAX)
@@ -109,6 +114,7 @@ void hp_locks_init(struct hp_locks *locks, struct hp_model *model)
 	read_processes(&b);
 	hp_lock_fold(&b);
 	locks->end_ticks = hp_reader_end_ticks(&model->reader);
+	hp_map_release(&b.sets);
 	hp_map_release(&b.rows);
 	hp_map_release(&b.same);
 	hp_map_release(&b.uses);

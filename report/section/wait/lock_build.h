@@ -19,6 +19,7 @@ struct hp_lock_module {
 struct hp_lock_build {
 	struct hp_model *model;
 	struct hp_locks *locks;
+	struct hp_map sets;	/* offsets of the locksets that were read */
 	struct hp_map rows;	/* offset of a hp_lock -> place + 1 */
 	struct hp_map same;	/* its identity -> place + 1 */
 	struct hp_map uses;	/* offset of a hp_use -> place of its lock + 1 */

@@ -199,7 +199,10 @@ void hp_lock_read_births(struct hp_lock_build *b, uint64_t at, uint64_t modules)
 	struct hp_locks *locks = b->locks;
 	struct hp_thread record;
 
-	for (; hp_reader_step(&b->model->reader, at, &record, sizeof(record)); at = record.next) {
+	/* A process makes no more; a damaged list may be endless. */
+	for (int i = 0;
+	     i < HP_THREADS_MAX && hp_reader_step(&b->model->reader, at, &record, sizeof(record));
+	     i++, at = record.next) {
 		if (!record.tid)
 			continue;
 		locks->births = hp_xgrow(locks->births, locks->birth_count, &b->birth_room,

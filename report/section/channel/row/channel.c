@@ -96,8 +96,8 @@ static void messages_add(struct build *b, struct hp_channel_message **list, size
 static void read_log(struct build *b, struct hp_channel_row *row, const struct hp_lane *lane)
 {
 	const struct hp_lane_log *log =
-		lane->probes ? hp_reader_see(&b->model->reader, (uint64_t)lane->probes * HP_LINE,
-					     sizeof(*log))
+		lane->probes ? hp_reader_take(&b->model->reader, (uint64_t)lane->probes * HP_LINE,
+					      sizeof(*log))
 			     : NULL;
 
 	if (!log)
