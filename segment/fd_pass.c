@@ -11,7 +11,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#define FUSE_MAGIC 0x65735546
+#define PROC_MAGIC 0x9fa0
 
 /* Alignment leaves room for a second descriptor, which a sender may use. */
 union control {
@@ -80,15 +84,19 @@ int hp_fd_receive(int socket, int flags)
 	return fd;
 }
 
+/* A read from a file system that a process of the peer's serves may last forever. */
 static bool is_of_peer(int socket, int fd)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
+	struct statfs system;
 	struct stat status;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
 		return false;
-	return peer.uid == 0 || (fstat(fd, &status) == 0 && status.st_uid == peer.uid);
+	return peer.uid == 0 ||
+	       (fstat(fd, &status) == 0 && status.st_uid == peer.uid && fstatfs(fd, &system) == 0 &&
+		system.f_type != FUSE_MAGIC && system.f_type != PROC_MAGIC);
 }
 
 int hp_fd_receive_to_read(int socket, int flags)

@@ -20,6 +20,7 @@
 #include "segment/segment.h"
 
 #define PROCESSES_MAX 65536	/* a damaged list must not trap us */
+#define SEARCH_NS UINT64_C(4000000000)	/* a helper that does not answer must not, either */
 
 extern char **environ;
 
@@ -72,16 +73,27 @@ static bool segment_open(struct hp_segment *segment, int fd, pid_t pid)
 	return false;
 }
 
+/*
+ * A session may claim any process, but only one of root's or of the process's user can have it.
+ * Others than root see only their own sessions.
+ */
+static bool may_have(const struct hp_live *live, const struct hp_user *user)
+{
+	return live->owner == 0 || geteuid() != 0 || live->owner == user->user;
+}
+
 /* The process is the root of its session, or a descendant. */
-static bool session_find(struct hp_segment *segment, pid_t pid)
+static bool session_find(struct hp_segment *segment, pid_t pid, const struct hp_user *user)
 {
 	size_t count;
 	struct hp_live *live = geteuid() == 0 ? hp_live_list_all(&count) : hp_live_list(&count);
+	uint64_t deadline = hp_clock_raw_ns() + SEARCH_NS;
 	bool is_found = false;
 
 	for (int first = 1; first >= 0 && !is_found; first--)
-		for (size_t i = 0; i < count && !is_found; i++)
-			if ((live[i].pid == (uint32_t)pid) == (bool)first)
+		for (size_t i = 0; i < count && !is_found && hp_clock_raw_ns() < deadline; i++)
+			if ((live[i].pid == (uint32_t)pid) == (bool)first &&
+			    may_have(&live[i], user))
 				is_found =
 					segment_open(segment, hp_session_look(live[i].token), pid);
 	free(live);
@@ -168,14 +180,14 @@ static void complain(void *context, const char *line)
 	(void)context, (void)line;
 }
 
-struct hp_stack_known *hp_stack_known_new(pid_t pid)
+struct hp_stack_known *hp_stack_known_new(pid_t pid, const struct hp_user *user)
 {
 	const struct hp_record record = { .is_live = true, .is_lazy = true };
 	struct hp_segment segment;
 	struct hp_stack_known *recorded;
 
 	hp_guard_start();
-	if (!session_find(&segment, pid))
+	if (!session_find(&segment, pid, user))
 		return NULL;
 	recorded = hp_xcalloc(1, sizeof(*recorded));
 	recorded->ns = segment.now.ns;

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "util/user.h"
+
 struct hp_stack_known_wait {
 	const char *object;	/* the lock's name */
 	const char *kind;	/* "mutex" */
@@ -40,8 +42,8 @@ struct hp_stack_known_thread {
 
 struct hp_stack_known;
 
-/* NULL = the process is in no session. */
-struct hp_stack_known *hp_stack_known_new(pid_t pid);
+/* `user`: the process's. NULL = the process is in no session. */
+struct hp_stack_known *hp_stack_known_new(pid_t pid, const struct hp_user *user);
 void hp_stack_known_free(struct hp_stack_known *recorded);
 
 /* NULL = nothing known about that thread. Unordered. */

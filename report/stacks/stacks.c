@@ -130,7 +130,7 @@ int hp_stacks_init(struct hp_stacks *stacks, pid_t pid, const char **why)
 		error = -stacks->take.error;
 	}
 	if (error != -ESRCH && error != -ENOENT && may_be_recorded(stacks))
-		stacks->recorded = hp_stack_known_new(pid);
+		stacks->recorded = hp_stack_known_new(pid, &stacks->process.user);
 	if (!error) {
 		unwind_all(stacks, unwinder);
 		count(stacks);

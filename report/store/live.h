@@ -7,13 +7,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "segment/session.h"
 
 struct hp_live {
 	char token[HP_TOKEN_SIZE + 1];
 	char comm[20];	/* of the root; "" = not known */
-	uint32_t pid;	/* of the root */
+	uint32_t pid;	/* of the root, as the session says */
+	uid_t owner;	/* of its segment */
 	uint16_t port;	/* of its figures over HTTP; 0 = none */
 	int64_t started_unix_ns;
 	uint64_t elapsed_ns;

@@ -130,14 +130,16 @@ void hp_live_ask(const struct hp_live_door *doors, size_t count, bool is_all, hp
 {
 	struct calls *calls = hp_xcalloc(1, sizeof(*calls));
 	uint64_t deadline = hp_clock_raw_ns() + WAIT_NS, now;
-	size_t next = 0;
+	size_t next = 0, most = is_all ? 2 * count : count;
 
 	*calls = (struct calls){ .is_all = is_all, .answer = answer, .context = context };
-	while ((next < count || calls->count) && (now = hp_clock_raw_ns()) < deadline) {
-		while (next < count && calls->count < ASKED_MAX) {
-			struct call call = { .door = &doors[next++] };
+	while ((next < most || calls->count) && (now = hp_clock_raw_ns()) < deadline) {
+		/* One's own first: others may never answer, and there is room for ASKED_MAX. */
+		while (next < most && calls->count < ASKED_MAX) {
+			bool is_second = next >= count;
+			struct call call = { .door = &doors[next++ % count] };
 
-			if ((is_all || hp_live_is_own(call.door)) && call_begin(calls, &call))
+			if (hp_live_is_own(call.door) != is_second && call_begin(calls, &call))
 				calls->at[calls->count++] = call;
 		}
 		if (calls->count)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# fake_sessions.py silent|foreign|cut|own|planted - listens as the helpers of sessions do, and is none.
+# fake_sessions.py silent|foreign|cut|own|planted [NUMBER] - listens as the helpers of sessions do, and is none.
 #
-# silent: 20 sockets that accept nobody, every other one with a full queue.  foreign: the same of another
+# silent: 20 (NUMBER) sockets that accept nobody, every other one with a full queue.  foreign: the same of another
 # user.  cut: one that gives a segment with a long list of processes, and cuts it off a moment later.
-# own, planted: another user's that gives a segment of that user's, and one of root's.
+# own, planted: another user's that gives a segment of that user's, and one of root's; its processes have the pid NUMBER.
 # Prints "up"; then for each line on stdin how many have come.
 import array, os, secrets, select, socket, struct, sys, time
 
@@ -21,16 +21,16 @@ def listener(backlog):
     return one
 
 
-def segment():
-    """Processes that are not the root; the first is read last."""
+def segment(pid):
+    """Processes that are not the root, if there is no pid; the first is read last."""
     size = 16 << 20
     at = [4096 + PROCESS * i for i in range(COUNT)]
     body = bytearray(size)
     HEADER.pack_into(body, 0, 0x3148544150544f48, 1, 256, size, 3, 0, 1, 50, 1, 1, 0, 0, 0)
     struct.pack_into("<4Q", body, 64, size, 0, at[-1], 0)
-    struct.pack_into("<II", body, 192, 1000000, 0)
+    struct.pack_into("<II", body, 192, pid or 1000000, 0)
     for i, place in enumerate(at):
-        struct.pack_into("<QII", body, place, at[i - 1] if i else 0, 1, 7)
+        struct.pack_into("<QII", body, place, at[i - 1] if i else 0, 1, pid or 7)
     return bytes(body)
 
 
@@ -54,15 +54,16 @@ def give(one, body, kept):
 def main():
     how = sys.argv[1]
     asked = 0
-    body = segment() if how in ("cut", "own", "planted") else None
+    number = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    body = segment(number) if how in ("cut", "own", "planted") else None
     kept = filled(body) if how == "planted" else -1
     if how in ("foreign", "own", "planted"):
         os.setresuid(65534, 65534, 65534)
     if how == "own":
         kept = filled(body)
-    sockets = [listener(64)] if body else [listener(0 if i % 2 else 64) for i in range(20)]
+    sockets = [listener(64)] if body else [listener(0 if i % 2 else 64) for i in range(number or 20)]
     if how == "silent":
-        mine = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(10)]
+        mine = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(len(sockets) // 2)]
         for i, one in enumerate(mine):
             one.connect(sockets[2 * i + 1].getsockname())
     print("up", flush=True)

@@ -214,6 +214,29 @@ listed_of()
 	[ "$listed" = 0 ]
 }
 
+@test "live: one's own sessions are listed beside any number of another user's that never answer" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	be_alone
+	start_fakes foreign 400
+	start_ticker
+	"${inside[@]}" "$hotpath" list --all | grep running | grep " $ticker "
+}
+
+@test "live: another user's session that claims root's process is not asked about that" {
+	[ "$(id -u)" = 0 ] || skip "needs to be root"
+	be_alone
+	# From there its own session is out of reach, and the other is not.
+	inside=()
+	start_ticker
+	inside=(nsenter -t "$holder" -n)
+	start_fakes own "$ticker"
+	"${inside[@]}" "$hotpath" stacks "$ticker" >/dev/null 2>&1 || [ $? = 1 ]
+	echo >&7
+	# By the list that all are asked for.
+	eventually grep "asked: " "$BATS_TEST_TMPDIR/fakes"
+	grep -x "asked: 1" "$BATS_TEST_TMPDIR/fakes"
+}
+
 @test "live: a segment that is cut off while it is listed" {
 	be_alone
 	start_fakes cut
