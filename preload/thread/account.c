@@ -14,6 +14,7 @@
 
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
+#include "preload/guest/ticks.h"
 #include "segment/clock.h"
 
 #define NAMES_MAX 64	/* names per executable; further ones are added to the last */
@@ -21,6 +22,15 @@
 static char image_name[16];
 static uint32_t image_pid;
 static uint32_t opened_pid;	/* a forked child finds its parent's */
+
+/*
+ * The kernel's counts when the process last ended a record. If it continues in another segment,
+ * it may do much before it joins that.
+ */
+static struct {
+	uint32_t pid;
+	struct hp_account_begin at;
+} left;
 
 static void *at(uint64_t offset)
 {
@@ -245,6 +255,13 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
 			account->lead_ns = cpu_of(&usage);
 		return;
 	}
+	if (left.pid == process->pid) {
+		account->base_cpu_ns = left.at.cpu_ns;
+		account->base_minor = left.at.minor_faults;
+		account->base_major = left.at.major_faults;
+		account->lead_ticks = hp_clock_between(left.at.start_ticks, process->start_ticks);
+		return;
+	}
 	account->base_cpu_ns = cpu_of(&usage);
 	account->base_minor = (uint64_t)usage.ru_minflt;
 	account->base_major = (uint64_t)usage.ru_majflt;
@@ -298,4 +315,11 @@ void hp_account_end(const struct hp_process *process, const struct rusage *usage
 	account->major_faults = beyond((uint64_t)usage->ru_majflt, account->base_major);
 	account->peak_rss_kb = peak_of(account, usage);
 	account->children_cpu_ns = cpu_of(children);
+	left.pid = process->pid;
+	left.at = (struct hp_account_begin){
+		.cpu_ns = cpu_of(usage),
+		.minor_faults = (uint64_t)usage->ru_minflt,
+		.major_faults = (uint64_t)usage->ru_majflt,
+		.start_ticks = hp_ticks_about(),
+	};
 }

@@ -274,6 +274,34 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	done
 }
 
+@test "trust: the time between giving up root and the next record is in that record" {
+	local run
+	needs_root
+	gcc -O1 -o "$T/idle" -x c - <<-'EOF'
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		/* Nothing that would be recorded: the worker joins at its end. */
+		int main(void)
+		{
+			struct timespec now = { 0, 0 };
+			if (fork() == 0) {
+				if (setgid(65534) != 0 || setuid(65534) != 0)
+					return 1;
+				while (now.tv_sec == 0 && now.tv_nsec < 200000000)
+					clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+				_exit(0);
+			}
+			return wait(NULL) < 0;
+		}
+	EOF
+	for run in "${runs[@]}"; do
+		HOTPATH_KEEP=0 HOTPATH_REPORT=processes HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json $run "$T/idle"
+		jq -c '.processes.raw' "$T/json"
+		jq -e '.processes.raw | map(select(.name == "idle")) | .[0].runs == 2 and .[0].cpu_ns >= 190000000' "$T/json"
+	done
+}
+
 # The parent's hooks follow pointers that stand in records.
 @test "trust: a worker that writes hostile values wherever it can changes nothing in its parent, helper or report" {
 	local run status
