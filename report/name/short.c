@@ -19,6 +19,7 @@
 #include "report/name/name.h"
 
 #define ELLIPSIS "\342\200\246"
+#define CLONE " [clone "
 #define LAMBDA "\316\273"
 #define ANGLE_OPEN "\342\200\271"
 #define ANGLE_CLOSE "\342\200\272"
@@ -527,6 +528,9 @@ char *hp_name_display_path(const char *path, size_t depth)
 		/* The source location begins at the first blank outside of brackets. */
 		for (behind = path; behind < path + size && !(*behind == ' ' && depth_of == 0);)
 			behind += hp_name_step(path, behind, &depth_of);
+		/* A clone's suffix belongs to the name: "f(int) [clone .isra.0] (file.c:12)". */
+		if (strncmp(behind, CLONE, sizeof(CLONE) - 1) == 0)
+			behind += strcspn(behind, "]") + 1;
 		if (behind > path + size)
 			behind = path + size;
 		name = copy_of(path, (size_t)(behind - path));

@@ -24,6 +24,8 @@
 #define NUMBERS_MAX 3	/* in a row */
 #define ROWS_MAX 16
 #define PROGRAMS_MAX 5
+#define PROGRAM_MIN 0.02 /* of the CPU time, for a row but the first two */
+#define PROGRAMS_LEAST 2
 #define NAME_MIN 16
 #define NAME_CUT 4	/* however narrow the terminal is */
 #define REMARK_MIN 12
@@ -373,8 +375,16 @@ static void programs_make(struct hp_report *report, struct part *part)
 		return;
 	for (size_t i = 0; i < shown; i++) {
 		const struct hp_program *from = &programs->rows[i];
-		struct row *row = row_new(part);
-		char *name = hp_text_clean(from->name);
+		struct row *row;
+		char *name;
+
+		if (i >= PROGRAMS_LEAST &&
+		    (double)from->cpu_ns < PROGRAM_MIN * (double)programs->cpu_ns) {
+			shown = i;
+			break;
+		}
+		row = row_new(part);
+		name = hp_text_clean(from->name);
 
 		row->numbers[0] = hp_xprintf("%s%s", from->is_cpu_least ? "\342\211\245 " : "",
 					     hp_part_share(&share, (double)from->cpu_ns,

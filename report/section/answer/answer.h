@@ -96,7 +96,7 @@ struct hp_answer_memory {
 /* Before the first process became the program that it ended as, another one prepared it. */
 struct hp_answer_launch {
 	double ns; /* until then; 0 = it took no time to speak of, or there was none */
-	const char *by; /* file name of the first program */
+	const char *by; /* file name of the program that took longest of those before */
 	const char *program; /* and of the last one */
 	bool *is_object; /* by place in model.objects: a program that ran only before */
 };
@@ -142,6 +142,11 @@ char *hp_answer_name(const struct hp_report *report, const char *name);
 
 /* The same of a function of hp_cpu, by its place. */
 char *hp_answer_function(struct hp_report *report, uint32_t function);
+
+struct hp_lock_row;
+
+/* The same of a lock. */
+char *hp_answer_lock(struct hp_report *report, const struct hp_lock_row *lock);
 
 /* The same of a call path, "f file.c:12 ← g"; without names that say nothing. */
 char *hp_answer_path(const struct hp_report *report, const char *path);

@@ -14,7 +14,7 @@
 #define LAUNCH_MIN 0.1 /* of the wall time */
 #define LAUNCH_MIN_NS 1e7
 
-/* The first process's last image; NULL = not known. */
+/* The last image of the first process; NULL = not known. */
 static const struct hp_model_process *last_image(const struct hp_model *model)
 {
 	const struct hp_model_process *last = NULL;
@@ -37,7 +37,7 @@ static const char *file_of(const struct hp_model *model, const struct hp_model_p
 void hp_answer_launch_make(struct hp_report *report, struct hp_answer *answer)
 {
 	const struct hp_model *model = &report->model;
-	const struct hp_model_process *last = last_image(model), *first = NULL;
+	const struct hp_model_process *last = last_image(model), *before = NULL;
 	struct hp_answer_launch *launch = &answer->launch;
 
 	launch->is_object = hp_xcalloc(model->object_count + 1, sizeof(bool));
@@ -51,13 +51,13 @@ void hp_answer_launch_make(struct hp_report *report, struct hp_answer *answer)
 		    process->start_ns >= last->start_ns)
 			continue;
 		launch->is_object[process->object] = true;
-		if (!first || process->start_ns < first->start_ns)
-			first = process;
+		if (!before || process->life_ns > before->life_ns)
+			before = process;
 	}
-	if (!first)
+	if (!before)
 		return;
 	launch->ns = (double)last->start_ns;
-	launch->by = file_of(model, first);
+	launch->by = file_of(model, before);
 	launch->program = file_of(model, last);
 }
 

@@ -8,10 +8,14 @@
 
 #include "report/base/memory.h"
 #include "report/name/short.h"
+#include "report/name/name.h"
 #include "report/name/wrapper.h"
 #include "report/section/answer/answer.h"
 #include "report/section/cpu/cpu.h"
+#include "report/section/wait/lock_section.h"
 
+#define LOCK_DEPTH 2 /* of a name's parts: "Account::m" */
+#define TIMES "\303\227"
 #define ARROW " \342\206\220 "
 
 char *hp_answer_name(const struct hp_report *report, const char *name)
@@ -26,6 +30,39 @@ char *hp_answer_function(struct hp_report *report, uint32_t function)
 	const char *name = hp_cpu_name(report, f);
 
 	return hp_answer_name(report, name == report->caller ? f->name : name);
+}
+
+/* "python3.11+0x5899ae" is a place in a file of the run without a symbol: the file's name, fresh; NULL = not one. */
+static char *file_of(const struct hp_report *report, const char *text)
+{
+	const char *end = strstr(text, "+0x");
+	size_t length = end ? (size_t)(end - text) : 0;
+
+	for (size_t i = 0; length && i < report->model.object_count; i++) {
+		const char *file = hp_name_file(report->model.objects[i].path);
+
+		if (strncmp(file, text, length) == 0 && !file[length])
+			return hp_xstrdup(file);
+	}
+	return NULL;
+}
+
+/* A place in the source has its file's name alone; a lock on a file has its path. */
+char *hp_answer_lock(struct hp_report *report, const struct hp_lock_row *lock)
+{
+	const char *name = hp_lock_name(report, lock);
+	bool is_place = !lock->label && lock->kind != HP_LOCK_FILE &&
+			lock->kind != HP_LOCK_CHANNEL && !strchr(name, '<') && !strchr(name, ' ');
+
+	char *file = file_of(report, name), *text;
+	const char *times = strstr(name, TIMES);
+
+	if (!file)
+		return hp_name_display(is_place ? hp_name_file(name) : name, LOCK_DEPTH,
+				       HP_NAME_SHORT);
+	text = hp_xprintf("of [%s]%s%s", file, times ? " " : "", times ? times : "");
+	free(file);
+	return text;
 }
 
 /* One function of a path. */
@@ -72,7 +109,9 @@ static void steps_write(char *path, size_t most, FILE *out)
 		char *next = strstr(at, ARROW);
 		bool is_again = last.at && *at == '[' && is_same(step, last);
 
-		if (!is_again && !(count && is_outermost(step))) {
+		if (count && is_outermost(step))
+			break;
+		if (!is_again) {
 			fprintf(out, "%s%.*s", count ? ARROW : "", (int)step.length, step.at);
 			count++;
 		}
@@ -88,8 +127,15 @@ char *hp_answer_path_of(const struct hp_report *report, const char *path, size_t
 	char *whole = hp_name_display_path(path, (size_t)report->settings->name_depth);
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	char *file = file_of(report, path);
+	FILE *out = file ? NULL : open_memstream(&text, &size);
 
+	if (file) {
+		free(whole);
+		text = hp_xprintf("[%s] (no symbols)", file);
+		free(file);
+		return text;
+	}
 	if (!out)
 		return whole;
 	steps_write(whole, most, out);

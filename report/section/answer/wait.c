@@ -10,7 +10,6 @@
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
-#include "report/name/short.h"
 #include "report/section/answer/answer.h"
 #include "report/section/answer/owner.h"
 #include "report/section/thread/thread.h"
@@ -18,6 +17,7 @@
 #include "report/section/wait/offcpu.h"
 
 #define ROW_MIN 0.03	/* of the wall time, for a row */
+#define MATTERS 0.1 /* of the thread that waited most, for others that are told of */
 #define IDLE_MIN 0.8 /* of the wall time, on average: whoever waits so long has nothing to do */
 #define COVERS 0.5	/* of the kernel's waits of a kind: those that threads told are all of them */
 
@@ -136,11 +136,18 @@ static char *place_text(struct hp_report *report, const struct hp_lock_place *pl
 	return text;
 }
 
+static const char *kind_text(const struct hp_lock_row *lock, uint32_t side)
+{
+	const char *kind = hp_lock_row_kind(lock, side);
+
+	return strcmp(kind, "cond") == 0 ? "condition" : kind;
+}
+
 static char *lock_text(struct hp_report *report, const struct hp_lock_contest *contest)
 {
 	const struct hp_lock_row *lock = &hp_lock_view(report)->locks.rows[contest->lock];
-	const char *kind = hp_lock_row_kind(lock, contest->side);
-	char *name = hp_name_display(hp_lock_name(report, lock), 2, HP_NAME_SHORT);
+	const char *kind = kind_text(lock, contest->side);
+	char *name = hp_answer_lock(report, lock);
 	char *holder, *text;
 
 	if (lock->kind == HP_LOCK_CHANNEL || !contest->holder.address) {
@@ -269,26 +276,36 @@ static enum hp_thread_wait class_of(const char *on)
 	return strcmp(on, "sleep") == 0 ? HP_THREAD_SLEEP : HP_THREAD_OTHER;
 }
 
-/* Of waits without a function: the thread with half of them or more, if there is one; fresh. */
+/* Of waits without a function: the threads that waited for that, by name if they have one; fresh. */
 static char *thread_of(struct hp_report *report, const char *on)
 {
 	const struct hp_threads *threads = hp_threads_of(report);
 	const struct hp_thread_row *most = NULL;
 	enum hp_thread_wait class = class_of(on);
+	size_t count = 0, named = 0;
 	char *name, *text;
-	double ns = 0;
 
 	for (size_t i = 0; i < threads->count; i++) {
 		const struct hp_thread_row *row = &threads->rows[i];
 
-		ns += row->waits_ns[class];
-		if (!most || row->waits_ns[class] > most->waits_ns[class])
+		if (row->waits_ns[class] > (most ? most->waits_ns[class] : 0))
 			most = row;
 	}
-	if (!most || most->waits_ns[class] < ns / 2 || ns <= 0 || !most->thread->name[0])
+	for (size_t i = 0; most && i < threads->count; i++) {
+		const struct hp_thread_row *row = &threads->rows[i];
+
+		if (row->waits_ns[class] < MATTERS * most->waits_ns[class])
+			continue;
+		count++;
+		named += strcmp(row->thread->name, most->thread->name) == 0;
+	}
+	if (!count || (count == 1 && !most->thread->name[0]))
 		return NULL;
+	if (named < count)
+		return hp_xprintf("[%zu threads]", count);
 	name = hp_text_clean(most->thread->name);
-	text = hp_xprintf("[thread %s]", name);
+	text = count == 1 ? hp_xprintf("[thread %s]", name)
+			  : hp_xprintf("[%zu threads %s]", count, name);
 	free(name);
 	return text;
 }

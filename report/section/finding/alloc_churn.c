@@ -11,10 +11,13 @@
 #include "report/section/finding/rules.h"
 #include "report/section/finding/site.h"
 
+#define GAIN_MIN 0.1 /* of the wall time: programs that allocate are the rule */
 #define CPU_MIN 0.08 /* of the CPU time, in the allocator */
 #define PATH_MIN 0.2 /* of all blocks */
 #define BLOCKS_MIN 10000
 #define WHOLE_MIN 0.6 /* of a function: it does little else */
+#define SHORT_MIN 0.5 /* of the blocks: they do not live long, */
+#define SHORT_LIFE 0.01 /* of the wall time */
 #define BLOCK_NS 20 /* that a block takes at least */
 
 /* CPU time in the allocator. */
@@ -63,6 +66,13 @@ static double gain_of(const struct hp_survey *survey, double ns, uint64_t blocks
 	return smaller(gain, smaller(survey->ran_ns + survey->ready_ns, survey->wall_ns));
 }
 
+/* Blocks that live long are needed, each of them. */
+static bool are_short(struct hp_survey *survey, struct hp_alloc_row *row, uint64_t blocks)
+{
+	return hp_site_function_short(survey, row, SHORT_LIFE * survey->wall_ns) >=
+	       SHORT_MIN * (double)blocks;
+}
+
 static void find(struct hp_survey *survey)
 {
 	const struct hp_alloc_sum *sum;
@@ -79,7 +89,8 @@ static void find(struct hp_survey *survey)
 	share = (double)blocks / (double)survey->answer->heap_blocks;
 	all = around_ns(survey) > allocator ? around_ns(survey) : allocator;
 	gain = gain_of(survey, all * share, blocks);
-	if (share < PATH_MIN || !hp_survey_is_worth(survey, gain))
+	if (share < PATH_MIN || gain < GAIN_MIN * survey->wall_ns ||
+	    !hp_survey_is_worth(survey, gain) || !are_short(survey, row, blocks))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_alloc_churn, hp_site_name(survey, row));
 	finding->advice = hp_xprintf("Allocate less often: %s.  Reuse a block, or reserve once.",
@@ -100,8 +111,8 @@ const struct hp_rule hp_rule_alloc_churn = {
 	.find = find,
 	.pattern =
 		"At least 8% of the CPU time is spent in the allocator, one function makes at "
-		"least 20% of all blocks, and one of its call paths at least 10,000.  The gain is "
-		"the function's share of the CPU time of the allocator, and of the functions of "
+		"least 20% of all blocks, one of its call paths at least 10,000, and half of them or "
+		"more live for less than 1% of the wall time; the gain is at least 10%.  It is the function's share of the CPU time of the allocator, and of the functions of "
 		"C++'s library that called it (where that is 60% of a function, of all of it); at "
 		"least 20 ns a block.",
 	.wrong = "The blocks live long, and each is needed.",

@@ -5,7 +5,7 @@
  * An owner's activity is named after the functions of libraries and of the kernel between
  * it and the innermost one.  A function that a library's search calls back, as the
  * condition of std::find_if is one, is an owner itself; its time is marked as a search of
- * the function that requested it.
+ * the function that requested it.  So is an assignment that a vector calls to move its elements.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -103,16 +103,21 @@ static void marks_add(struct hp_cost *cost, uint32_t marks, const struct hp_mode
 		}
 }
 
-/* After the owner: the function that had a library search by it; HP_NONE = none. */
-static uint32_t searcher(struct build *b, struct walk *walk)
+/*
+ * After the owner: the function that had a library search by it, or move elements that are of its
+ * class; HP_NONE = none.
+ */
+static uint32_t requester(struct build *b, struct walk *walk, uint32_t *request)
 {
 	uint32_t function, marks = 0;
 
 	for (int i = 0; i < CALLERS_MAX && walk_next(walk, &function); i++) {
 		uint32_t more = marks_of(b, function);
 
-		if (!(more & LIBRARY))
-			return marks & HP_SIGN_BIT(HP_SIGN_FIND) ? function : HP_NONE;
+		if (!(more & LIBRARY)) {
+			*request = marks & (HP_SIGN_BIT(HP_SIGN_FIND) | HP_SIGN_BIT(HP_SIGN_MOVE));
+			return *request ? function : HP_NONE;
+		}
 		marks |= more;
 	}
 	return HP_NONE;
@@ -123,7 +128,7 @@ static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
 	const struct hp_model_stack *stack = &b->survey->report->model.sampling.stacks[i];
 	struct walk walk = { b, i, 0, 0 };
 	struct hp_cost *cost = cost_of(b, owner->function);
-	uint32_t function, marks = 0, caller;
+	uint32_t function, marks = 0, request = 0, caller;
 	bool is_leaf = true;
 
 	while (walk_next(&walk, &function) && function != owner->function) {
@@ -137,9 +142,9 @@ static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
 	cost->leaf_ns += is_leaf ? stack->cpu_ns : 0;
 	marks_add(cost, marks & ~HP_SIGN_BIT(HP_SIGN_BUILD), stack);
 	b->allocates[i] = (marks & (HP_SIGN_BIT(HP_SIGN_ALLOC) | HP_SIGN_BIT(HP_SIGN_BUILD))) != 0;
-	caller = searcher(b, &walk);
+	caller = requester(b, &walk, &request);
 	if (caller != HP_NONE)
-		marks_add(cost_of(b, caller), HP_SIGN_BIT(HP_SIGN_FIND), stack);
+		marks_add(cost_of(b, caller), request, stack);
 }
 
 static int compare_costs(const void *left, const void *right)

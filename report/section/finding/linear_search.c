@@ -12,6 +12,7 @@
 #include "report/section/finding/rules.h"
 
 #define NAMED_MIN 0.75 /* of the CPU time, in a function that searches by its name */
+#define COMPARE_MIN 0.25 /* of its time, in comparisons: a search without a telling name */
 #define LINES_MAX \
 	3 /* of the source: a loop and its condition; a hash or a search by halves has more */
 #define LINE_MIN 0.04 /* of the function's CPU time, for a line that counts */
@@ -74,12 +75,17 @@ static bool is_search(struct hp_survey *survey, const struct hp_cost *cost)
 {
 	static const char *const words[] = { "find",	"search", "lookup", "contains",
 					     "indexof", "locate", NULL };
-	static const char *const others[] = { "binary", "bsearch", "bin",    "hash",  "tree",
-					      "trie",	"map",	   "sorted", "best",  "match",
-					      "path",	"paths",   "fast",   "regex", NULL };
+	static const char *const others[] = { "binary", "bsearch", "bin",   "hash",    "tree",
+					      "trie",	"map",	   "best",  "match",   "path",
+					      "paths",	"fast",	   "cmp",   "compare", "less",
+					      "sort",	"sorted",  "order", "regex",   NULL };
 
-	return hp_cost_is_named(survey, cost) && hp_cost_has_word(survey, cost, words) &&
-	       !hp_cost_has_word(survey, cost, others) && cost->depth <= 1;
+	double compared = (double)cost->marked_ns[HP_SIGN_COMPARE];
+
+	return hp_cost_is_named(survey, cost) && cost->depth <= 1 &&
+	       !hp_cost_has_word(survey, cost, others) &&
+	       (hp_cost_has_word(survey, cost, words) ||
+		(compared >= COMPARE_MIN * (double)cost->ns && line_count(survey, cost) > 0));
 }
 
 static void named_find(struct hp_survey *survey)
@@ -103,8 +109,8 @@ static void named_find(struct hp_survey *survey)
 	finding->advice = hp_xprintf("%s may search element by element: if so, use a hash map, or "
 				     "keep the elements sorted.",
 				     where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in its own code and in comparisons; "
-				    "its name suggests a search",
+	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in its own code and in comparisons, "
+				    "on few lines",
 				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
 	finding->gain_ns = gain;
 	finding->confidence = HP_POSSIBLE;
@@ -142,11 +148,12 @@ const struct hp_rule hp_rule_linear_search = {
 		"At least 10% of the CPU time is spent in std::find, std::find_if, std::any_of, lfind "
 		"or their conditions, below one function.  Or the function with most CPU time, at "
 		"least three quarters of all, spends it in its own code and in strcmp or memcmp, on "
-		"three lines at most, and has the word find, search, lookup, contains or locate in "
-		"its name, and no word as hash, binary, sorted, tree or map.",
+		"three lines at most; it has the word find, search, lookup, contains or locate in its "
+		"name, or compares strings for a quarter of its time; and its name has no word as "
+		"hash, binary, sort, compare, tree or map.",
 	.wrong =
 		"The container is always short, so a hash map would be no faster; or the search "
-		"condition cannot be expressed by a key.  By a name only: the function searches in "
+		"condition cannot be expressed by a key.  By its lines only: the function searches in "
 		"another way.",
 	.verify = "Replace the container by one with a key, and compare both with hotpath compare.",
 };

@@ -104,22 +104,25 @@ static struct blocked blocked_sum(struct hp_survey *survey, const char *function
 	return blocked;
 }
 
-/* Fewer syncs instead of shorter holds: all waits for the disk go, too, and for a core after each. */
-static double gain_without_syncs(const struct hp_survey *survey)
+/*
+ * Fewer writes to the disk instead of shorter holds (O_SYNC waits without fsync): all waits for it go,
+ * too, and for a core after each.
+ */
+static double gain_without_disk(const struct hp_survey *survey)
 {
-	double needed = survey->ran_ns / survey->cores, most = 0;
+	static const enum hp_thread_wait others[] = { HP_THREAD_CHANNEL, HP_THREAD_POLL,
+						      HP_THREAD_SLEEP };
+	double needed = survey->ran_ns / survey->cores;
 
 	for (size_t i = 0; i < survey->threads->count; i++) {
 		const struct hp_thread_row *row = &survey->threads->rows[i];
-		double waited =
-			row->waits_ns[HP_WAIT_LOCK] + row->waits_ns[HP_THREAD_DISK] + row->ready_ns;
+		double own = row->ran_ns;
 
-		if (row->ran_ns > needed)
-			needed = row->ran_ns;
-		if (waited > most)
-			most = waited;
+		for (size_t j = 0; j < sizeof(others) / sizeof(others[0]); j++)
+			own += row->waits_ns[others[j]];
+		needed = own > needed ? own : needed;
 	}
-	return most < survey->wall_ns - needed ? most : survey->wall_ns - needed;
+	return survey->wall_ns > needed ? survey->wall_ns - needed : 0;
 }
 
 static const char *kind_text(const char *kind)
@@ -171,8 +174,8 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 			   100 * group->hold_ns / survey->wall_ns, function,
 			   hp_format_time(&time, blocked->ns[kind]), kind_text(kinds[kind]));
 	finding->gain_ns = hp_lock_group_gain(survey, group);
-	if (is_sync && gain_without_syncs(survey) > finding->gain_ns)
-		finding->gain_ns = gain_without_syncs(survey);
+	if (kind == DISK && gain_without_disk(survey) > finding->gain_ns)
+		finding->gain_ns = gain_without_disk(survey);
 	finding->confidence = HP_LIKELY;
 	hp_lock_group_evidence(survey, group, finding);
 	hp_finding_evidence(finding, &hp_offcpu_section, hp_xstrdup(function),
@@ -241,8 +244,8 @@ const struct hp_rule hp_rule_lock_across_io = {
 	.pattern =
 		"Threads wait for a lock (the rule lock-contention); it is held for at least 30% "
 		"of the wall time, and the function that held it was blocked on a disk, a timer, "
-		"a socket, a pipe or a child for at least 30% of the time that it held the lock.  If it "
-		"was blocked in fsync, the gain is as with no fsync at all.",
+		"a socket, a pipe or a child for at least 30% of the time that it held the lock.  If "
+		"that was the disk, the gain is as with no waits for it at all.",
 	.wrong =
 		"The function waits before it takes the lock or after it releases it: both are known "
 		"by the function's name only.  Or the data must be on disk before another thread may continue.",

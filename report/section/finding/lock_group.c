@@ -81,6 +81,7 @@ struct sum {
 	double ns;
 };
 
+/* Of some waits the holder is not known: these are no one's. */
 static bool is_one_holder(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
 {
 	return a->holder.object == b->holder.object && a->holder.address == b->holder.address;
@@ -104,7 +105,8 @@ static struct sum largest(const struct hp_locks *locks, const struct hp_lock_gro
 		const struct hp_lock_contest *contest = &locks->contests[i];
 		size_t at = 0;
 
-		if (!is_same(&locks->rows[group->first], &locks->rows[contest->lock]))
+		if (!is_same(&locks->rows[group->first], &locks->rows[contest->lock]) ||
+		    (is_one == is_one_holder && !contest->holder.address))
 			continue;
 		while (at < count && !is_one(sums[at].first, contest))
 			at++;
@@ -231,7 +233,7 @@ static const struct hp_lock_row *row_of(struct hp_survey *survey, const struct h
 
 char *hp_lock_group_name(struct hp_survey *survey, const struct hp_lock_group *group)
 {
-	char *name = hp_xstrdup(hp_lock_name(survey->report, row_of(survey, group)));
+	char *name = hp_answer_lock(survey->report, row_of(survey, group));
 	char *end = group->locks > 1 ? strstr(name, " [") : NULL, *text;
 
 	if (end)

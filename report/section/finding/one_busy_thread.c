@@ -64,20 +64,21 @@ static void finding_add(struct hp_survey *survey, const struct waits *waits,
 	struct hp_finding *finding =
 		hp_finding_add(survey, &hp_rule_one_busy_thread, hp_xstrdup(thread));
 	struct hp_text_cell count, time, busy;
+	char *name = hp_answer_lock(survey->report, lock);
 
 	finding->advice = hp_xprintf("%s waits for %s again and again: let more threads do its "
 				     "work, or do less for each item.",
 				     where, thread);
-	finding->facts =
-		hp_xprintf("%s waits for %s, %s in all; that thread was busy for %s",
-			   hp_format_count(&count, waits->count),
-			   hp_lock_name(survey->report, lock), hp_format_time(&time, waits->ns),
-			   hp_format_time(&busy, busiest->first_ns));
+	finding->facts = hp_xprintf("%s waits for %s, %s in all; that thread was busy for %s",
+				    hp_format_count(&count, waits->count), name,
+				    hp_format_time(&time, waits->ns),
+				    hp_format_time(&busy, busiest->first_ns));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_conds_section,
 			    hp_xstrdup(hp_lock_name(survey->report, lock)),
 			    hp_xstrdup(finding->facts));
+	free(name);
 	free(place);
 	free(where);
 	free(thread);

@@ -9,6 +9,7 @@
 #include "report/base/memory.h"
 #include "report/section/memory/view.h"
 
+#define CLASS_TICKS 1024.0 /* ages up to this and its doubles: segment/layout/heap.h */
 #define STEPS_MAX 4 /* of a call path: the function and three callers */
 
 static uint64_t weight(const struct hp_alloc_sum *sum, enum hp_site_by by)
@@ -73,6 +74,34 @@ uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *
 		if (&view->sites[i] == row ||
 		    (function != HP_NONE && function_of(view, &view->sites[i]) == function))
 			blocks += view->sites[i].sum.count;
+	return blocks;
+}
+
+/* Of a path: blocks whose life was that short, by the sampled ones; all that were freed if none is known. */
+static double short_of(struct hp_survey *survey, const struct hp_alloc_row *row, double life_ns)
+{
+	struct hp_alloc_sampled sampled = hp_alloc_row_sampled(survey->report, row);
+	double end = CLASS_TICKS * survey->report->model.ns_per_tick, all = 0, count = 0;
+	double kept = (double)row->sum.frees - (double)row->sum.temporary;
+
+	for (int i = 0; i < HP_LIFE_CLASSES; i++, end *= 2) {
+		all += (double)sampled.lives[i];
+		count += end <= life_ns ? (double)sampled.lives[i] : 0;
+	}
+	return (double)row->sum.temporary + (all > 0 ? kept * count / all : kept);
+}
+
+double hp_site_function_short(struct hp_survey *survey, struct hp_alloc_row *row, double life_ns)
+{
+	struct hp_alloc_view *view = hp_alloc_view(survey->report);
+	uint32_t function = function_of(view, row);
+	size_t count = hp_site_count(survey);
+	double blocks = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (&view->sites[i] == row ||
+		    (function != HP_NONE && function_of(view, &view->sites[i]) == function))
+			blocks += short_of(survey, &view->sites[i], life_ns);
 	return blocks;
 }
 

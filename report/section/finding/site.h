@@ -19,6 +19,9 @@ struct hp_alloc_row *hp_site_most(struct hp_survey *survey, enum hp_site_by by,
 /* Blocks of all paths that begin in the same function. */
 uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *row);
 
+/* Of these, blocks that lived for no longer than `life_ns`; estimated from the sampled ones. */
+double hp_site_function_short(struct hp_survey *survey, struct hp_alloc_row *row, double life_ns);
+
 /* All of them, for rules that check each. */
 size_t hp_site_count(struct hp_survey *survey);
 struct hp_alloc_row *hp_site_at(struct hp_survey *survey, size_t place,

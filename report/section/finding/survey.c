@@ -12,6 +12,7 @@
 #define BUSY 0.05 /* of the wall time, for a thread that counts as busy */
 #define FULL 0.85 /* of all cores */
 #define SERIAL 1.15 /* cores in use, at most, where one thread ran at a time */
+#define OWN_MIN 0.6 /* of the wall time: one thread that mostly computes */
 #define READY_FULL 0.3 /* of their lives: more threads than cores wait for one */
 
 static void threads_sum(struct hp_survey *survey)
@@ -66,6 +67,19 @@ void hp_survey_release(struct hp_survey *survey)
 	free(survey->stalls);
 }
 
+/* One thread that mostly computes: whatever it did not wait for, as to start, is its own. */
+static double serial_ns(const struct hp_survey *survey)
+{
+	double used = survey->ran_ns + survey->ready_ns, rest = survey->wall_ns;
+
+	if (survey->has_programs || survey->worked > 1 || used < OWN_MIN * survey->wall_ns)
+		return used;
+	for (size_t i = 0; i < survey->stall_count; i++)
+		if (strcmp(survey->stalls[i].on, "-") != 0)
+			rest -= (double)survey->stalls[i].ns;
+	return rest > used ? rest : used;
+}
+
 /*
  * While one thread runs at a time, all of it is on the way to the end.  Where all cores
  * are used, a share of the work is a share of the time.  Else the time is the busiest
@@ -78,7 +92,7 @@ double hp_survey_worth(const struct hp_survey *survey, double sample_ns)
 	if (survey->is_full && !survey->is_serial)
 		ns = share * survey->wall_ns;
 	else if (survey->is_serial || survey->has_programs)
-		ns = share * (survey->ran_ns + survey->ready_ns);
+		ns = share * serial_ns(survey);
 	else
 		ns = share * survey->busiest_ns;
 	return ns < survey->wall_ns ? ns : survey->wall_ns;
