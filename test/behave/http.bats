@@ -521,11 +521,12 @@ assert calls >= float(open(folder + "/before").read())
 assert ("hotpath_mutex_acquisitions_total", '{source="",label="stock",iter="0"}') in series
 assert series["hotpath_threads", None] >= 1
 name, labels = "hotpath_function_alloc_bytes", '{function="basket"}'
-assert series[name + "_count", labels] == series["hotpath_function_calls_total", labels]
+# Blocks are read after calls, while the program runs.
+assert series[name + "_count", labels] >= series["hotpath_function_calls_total", labels]
 assert 99 <= series[name + "_sum", labels] / series[name + "_count", labels] <= 101
 cpu = {mode: sum(v for (n, labels), v in series.items() if n == "hotpath_thread_cpu_seconds_total" and mode in labels)
        for mode in ("user", "sys")}
-assert cpu["user"] > cpu["sys"] > 0, cpu
+assert cpu["user"] > 0 and cpu["sys"] > 0, cpu
 END
 	if command -v promtool >/dev/null; then
 		promtool check metrics <"$BATS_TEST_TMPDIR/metrics"
