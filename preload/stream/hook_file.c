@@ -120,6 +120,12 @@ static const void *real_at(size_t place)
 /* Not inlined, so that the usual case needs no stack; but not cold: all calls on a pipe come here. */
 #define WATCHED __attribute__((noinline))
 
+/*
+ * Streams are not requested: the stand-in jumps to the real function.  Looked at only by a call
+ * that was not counted, so it costs the usual case nothing.  NULL = the table is not filled yet.
+ */
+#define IS_OFF(name) HP_UNLIKELY(!hp_stream_is_wanted && hp_real_table.name)
+
 #define AT(name) offsetof(struct hp_real, name)
 #define REAL(type, place) ((type)(uintptr_t)real_at(place))
 
@@ -166,6 +172,8 @@ static WATCHED char *gets_checked_watched(char *text, size_t room, int size, FIL
 	{ \
 		if (HP_LIKELY(hp_file_count(file))) \
 			return hp_real_table.name(text, size, file); \
+		if (IS_OFF(name)) \
+			return hp_real_table.name(text, size, file); \
 		return gets_watched(text, size, file, AT(name), HP_CALLER); \
 	}
 
@@ -174,6 +182,8 @@ static WATCHED char *gets_checked_watched(char *text, size_t room, int size, FIL
 	HP_EXPORT char *name(char *text, size_t room, int size, FILE *file) \
 	{ \
 		if (HP_LIKELY(hp_file_count(file))) \
+			return hp_real_table.name(text, room, size, file); \
+		if (IS_OFF(name)) \
 			return hp_real_table.name(text, room, size, file); \
 		return gets_checked_watched(text, room, size, file, AT(name), HP_CALLER); \
 	}
@@ -204,6 +214,8 @@ static WATCHED ssize_t delimited_watched(char **line, size_t *room, int delimite
 	{ \
 		if (HP_LIKELY(hp_file_count(file))) \
 			return hp_real_table.name(line, room, delimiter, file); \
+		if (IS_OFF(name)) \
+			return hp_real_table.name(line, room, delimiter, file); \
 		return delimited_watched(line, room, delimiter, file, AT(name), HP_CALLER); \
 	}
 
@@ -224,6 +236,8 @@ static WATCHED ssize_t line_watched(char **line, size_t *room, FILE *file, uintp
 HP_EXPORT ssize_t getline(char **line, size_t *room, FILE *file)
 {
 	if (HP_LIKELY(hp_file_count(file)))
+		return hp_real_table.getline(line, room, file);
+	if (IS_OFF(getline))
 		return hp_real_table.getline(line, room, file);
 	return line_watched(line, room, file, HP_CALLER);
 }
@@ -273,6 +287,8 @@ static HP_HOT bool count_block(FILE *file, size_t size, size_t count)
 	{ \
 		if (HP_LIKELY(count_block(file, size, count))) \
 			return hp_real_table.name(to, size, count, file); \
+		if (IS_OFF(name)) \
+			return hp_real_table.name(to, size, count, file); \
 		return read_watched(to, size, count, file, AT(name), HP_CALLER); \
 	}
 
@@ -281,6 +297,8 @@ static HP_HOT bool count_block(FILE *file, size_t size, size_t count)
 	HP_EXPORT size_t name(void *to, size_t room, size_t size, size_t count, FILE *file) \
 	{ \
 		if (HP_LIKELY(count_block(file, size, count))) \
+			return hp_real_table.name(to, room, size, count, file); \
+		if (IS_OFF(name)) \
 			return hp_real_table.name(to, room, size, count, file); \
 		return read_checked_watched(to, room, size, count, file, HP_CALLER, AT(name)); \
 	}
@@ -311,6 +329,8 @@ static WATCHED int character_watched(FILE *file, size_t place, uintptr_t caller)
 	HP_EXPORT int name(FILE *file) \
 	{ \
 		if (HP_LIKELY(hp_file_count_near(file, 1))) \
+			return hp_real_table.name(file); \
+		if (IS_OFF(name)) \
 			return hp_real_table.name(file); \
 		return character_watched(file, AT(name), HP_CALLER); \
 	}
@@ -353,6 +373,8 @@ HP_EXPORT int __uflow(FILE *file)
 		if (HP_UNLIKELY(hp_is_early())) \
 			return hp_real()->name(); \
 		if (HP_LIKELY(hp_file_count_near(stdin, 1))) \
+			return hp_real_table.name(); \
+		if (IS_OFF(name)) \
 			return hp_real_table.name(); \
 		return name##_watched(HP_CALLER); \
 	}
