@@ -46,6 +46,15 @@ static const struct argument compare_arguments[] = {
 	{ "limit", LIMIT, PLACE(limit), false, "rows of each section at most" },
 };
 
+/* The samples of the CPU are an object, with rows within. */
+static bool has_rows(const struct hp_mcp_tool *tool)
+{
+	bool is_read = tool->method && strcmp(tool->method, "GET") == 0;
+
+	return tool->kind == HP_MCP_ROUTE &&
+	       (tool->shape != HP_MCP_OBJECT || (tool->section && is_read));
+}
+
 /* Fills `list`; returns the number. */
 static size_t arguments_of(const struct hp_mcp_tool *tool, struct argument *list)
 {
@@ -70,7 +79,7 @@ static size_t arguments_of(const struct hp_mcp_tool *tool, struct argument *list
 	if (tool->id)
 		list[count++] = (struct argument){ tool->id, ID, PLACE(id), true,
 						   "id of a row of the list" };
-	if (tool->kind == HP_MCP_ROUTE && tool->shape != HP_MCP_OBJECT)
+	if (has_rows(tool))
 		list[count++] = limit_argument;
 	return count;
 }

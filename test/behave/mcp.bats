@@ -66,6 +66,27 @@ over_http()
 @test "clients that begin with initialize" { stdio legacy && over_http legacy; }
 @test "clients of the era without state" { stdio modern && over_http modern; }
 @test "every tool answers as its schema says" { stdio tools && over_http tools; }
+@test "every tool with rows takes a limit, as SKILL.md says" {
+	python3 - "$HP_BUILD/hotpath" "$T/shop.seg" <<-'END'
+		import json, subprocess, sys
+		server = subprocess.Popen([sys.argv[1], "mcp", sys.argv[2]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+		def ask(method, **params):
+		    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+		    server.stdin.flush()
+		    return json.loads(server.stdout.readline())["result"]
+		ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "t", "version": "1"})
+		tools = ask("tools/list")["tools"]
+		without = {t["name"] for t in tools if "limit" not in t["inputSchema"].get("properties", {})}
+		assert without <= {"profiler_status", "explain", "sessions", "choose_session", "functions_cpu_snapshot"}, without
+		for tool in tools:
+		    if tool["name"] in without or tool["inputSchema"].get("required"): continue
+		    answer = ask("tools/call", name=tool["name"], arguments={"limit": 1})
+		    assert not answer.get("isError") or "limit" not in answer["content"][0]["text"], (tool["name"], answer)
+		rows = ask("tools/call", name="functions_cpu", arguments={"limit": 1})["structuredContent"]["now"].get("data", [])
+		assert len(rows) <= 1, rows
+	END
+}
+
 @test "rows are typed: each key, of each section that a program fills" {
 	local name
 	gcc -g -O1 -finstrument-functions -D_GNU_SOURCE -DHOTPATH -I"$ROOT/include" -o "$T/wares" \
