@@ -62,7 +62,8 @@ void hp_channel_configure(const struct hp_settings *settings, bool is_first)
 	(void)is_first;
 	is_wanted = hp_settings_asks(settings, HP_KEY_CHANNELS) ||
 		    hp_settings_asks(settings, HP_KEY_WAITS) ||
-		    hp_settings_asks(settings, HP_KEY_WAITING);
+		    hp_settings_asks(settings, HP_KEY_WAITING) ||
+		    hp_settings_asks(settings, HP_KEY_LOOPS);
 	is_each = settings->channels_iter;
 	if (!is_wanted)
 		return;
@@ -158,6 +159,7 @@ struct hp_channel_thread *hp_channel_thread_open(void)
 	me->tid = hp_confine_tid();
 	me->idle_since = me->idle_until = 0;
 	me->switches = 0;
+	me->received_remote = false;
 	if (!me->key) {
 		me->random = hp_channel_clock() ^ (uint64_t)me->tid << 40;
 		me->key = (me->random * HP_HASH_GOLDEN) | 2;
@@ -396,6 +398,12 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 	atomic_store_explicit(&lane->closed, 0, memory_order_relaxed);
 	hp_count_up_atomic(&channel->instances);
 	return lane;
+}
+
+bool hp_lane_is_remote(const struct hp_lane *lane, uint32_t sender)
+{
+	return sender && lane->maker == hp_self->pid &&
+	       !atomic_load_explicit(&lane->shared, memory_order_relaxed);
 }
 
 void hp_channel_label(const struct hp_lane *lane, const char *text, size_t length)

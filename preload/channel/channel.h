@@ -57,6 +57,7 @@ struct hp_channel_thread {
 	uint64_t key;	/* never two threads have the same one at a time; 0 = not open */
 	uint64_t switches;	/* 1 + how often the thread had waited when it was asked last; 0 = it was not */
 	struct hp_channel_thread *next;	/* list of the process */
+	bool received_remote;	/* it has received from another thread: an event loop takes note, and clears it */
 };
 
 static_assert(HP_EARLY_ZERO(offsetof(struct hp_channel_thread, key)), "see preload/guest/early.h");
@@ -249,6 +250,32 @@ static HP_HOT struct hp_lane *hp_channel_out(int fd)
 static HP_HOT struct hp_lane *hp_channel_in(int fd)
 {
 	return hp_channel_lane(hp_channel_word(fd) & UINT32_MAX);
+}
+
+/*
+ * Which thread sends next, and who has received from whom: an event loop wants to know that another
+ * thread has woken it (hp_channel_thread.received_remote).  Stored before the send, since the receiver may be
+ * faster.
+ */
+static HP_HOT void hp_lane_sends(struct hp_lane *lane)
+{
+	struct hp_channel_thread *me = hp_channel_thread();
+
+	if (HP_UNLIKELY(!me->tid))
+		me = hp_channel_thread_open();
+	__atomic_store_n(&lane->sends.sender, me ? me->tid : 0, __ATOMIC_RELAXED);
+}
+
+/* Did another thread of this process send?  Of a lane that other processes may have, no one knows. */
+bool hp_lane_is_remote(const struct hp_lane *lane, uint32_t sender);
+
+static HP_HOT void hp_lane_received(const struct hp_lane *lane)
+{
+	struct hp_channel_thread *me = hp_channel_thread();
+	uint32_t sender = __atomic_load_n(&lane->sends.sender, __ATOMIC_RELAXED);
+
+	if (sender != me->tid && !me->received_remote && me->tid && hp_lane_is_remote(lane, sender))
+		me->received_remote = true;
 }
 
 /* --- wait.c --- */

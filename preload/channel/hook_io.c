@@ -71,8 +71,10 @@ static HP_HOT bool begin_out(struct hp_sending *call, int fd)
 {
 	struct hp_lane *lane = hp_channel_out(fd);
 
-	if (lane)
+	if (lane) {
 		hp_send_begin_some(call, lane, fd);
+		hp_lane_sends(lane);
+	}
 	return lane != NULL;
 }
 

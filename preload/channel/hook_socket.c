@@ -172,8 +172,10 @@ HP_EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	ssize_t got;
 
 	lane = out;
-	if (lane)
+	if (lane) {
 		hp_send_begin_some(&call, lane, end_of(fd, flags));
+		hp_lane_sends(lane);
+	}
 	got = hp_real()->sendmsg(fd, message, flags);
 	if (got >= 0 && message->msg_controllen)
 		each_descriptor(message, hp_channel_share);

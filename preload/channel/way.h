@@ -62,6 +62,8 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		hp_receive_none(call);
 	else
 		hp_receive_over(call);
+	if (got > 0)
+		hp_lane_received(call->lane);
 }
 
 /* HP_OFFCPU_NOTED of a thread that may have locks. */
@@ -84,6 +86,7 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		return got; \
 	} \
 	hp_send_begin(&call, lane, lane->unit ? 1 : size, end); \
+	hp_lane_sends(lane); \
 	HP_SLEEP(got = hp_real_table.real, 0, fd); \
 	sent(&call, buffer, got); \
 	if (got > 0) \
@@ -101,6 +104,7 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		return got; \
 	} \
 	hp_send_begin_some(&call, lane, fd); \
+	hp_lane_sends(lane); \
 	HP_SLEEP(got = hp_real_table.real, 0, fd); \
 	sent(&call, buffer, got); \
 	return got

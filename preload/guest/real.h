@@ -145,6 +145,7 @@
 	  (const char *, struct dirent64 ***, int (*)(const struct dirent64 *), \
 	   int (*)(const struct dirent64 **, const struct dirent64 **))) \
 	X(int, timerfd_create, (int, int)) \
+	X(int, timerfd_settime, (int, int, const struct itimerspec *, struct itimerspec *)) \
 	X(int, signalfd, (int, const sigset_t *, int)) \
 	X(int, inotify_init, (void)) \
 	X(int, inotify_init1, (int)) \

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/channel/timer.h"
 #include "preload/channel/watch.h"
 #include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
@@ -136,6 +137,13 @@ static void add(struct hp_loop *loop, const struct hp_loop *own)
 	loop->watched = own->watched;
 	loop->registered = own->registered;
 	loop->deregistered = own->deregistered;
+	loop->woken_remote += own->woken_remote;
+	loop->timer_reads += own->timer_reads;
+	loop->timer_missed += own->timer_missed;
+	loop->timer_timed += own->timer_timed;
+	loop->timer_late_ns += own->timer_late_ns;
+	if (own->timer_late_most > loop->timer_late_most)
+		loop->timer_late_most = own->timer_late_most;
 }
 
 /* --- busy spans --- */
@@ -259,6 +267,37 @@ HP_COLD void hp_loop_source(struct hp_loop *loop, uint64_t source)
 	} else if (source != loop->source) {
 		loop->sources = 2;
 	}
+}
+
+/* --- other causes of a wait's end --- */
+
+HP_COLD void hp_loop_remote(struct hp_looper *me)
+{
+	hp_channel_thread()->received_remote = false;
+	if (me->loop && me->loop->last_events)
+		me->loop->woken_remote++;
+}
+
+/* A read by a thread that is no loop moves the timer on, too. */
+static void fd_read(int fd, const void *buffer, size_t size)
+{
+	struct hp_looper *me = hp_looper();
+	struct hp_timer_read read;
+	struct hp_loop *loop;
+
+	if (!is_wanted || !hp_timer_took(fd, buffer, size, &read))
+		return;
+	loop = me->tid ? me->loop : NULL;
+	if (!loop)
+		return;
+	loop->timer_reads++;
+	loop->timer_missed += read.count - 1;
+	if (!read.is_timed)
+		return;
+	loop->timer_timed++;
+	loop->timer_late_ns += read.late_ns;
+	loop->timer_late_most =
+		read.late_ns > loop->timer_late_most ? read.late_ns : loop->timer_late_most;
 }
 
 /* --- threads --- */
@@ -510,6 +549,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	is_wanted = hp_settings_asks(settings, HP_KEY_LOOPS);
 	if (!is_wanted)
 		return;
+	hp_timer_is_wanted = true;
 	hp_segment_recorded(&hp_segment, HP_RECORDED_LOOPS);
 	end_number = hp_end_new(thread_end);
 }
@@ -547,5 +587,7 @@ const struct hp_recorder hp_loop_recorder = {
 	.find = find,
 	.configure = configure,
 	.free = free_records,
+	.read = fd_read,
+	.closed = hp_timer_closed,
 	.dropped = dropped,
 };

@@ -88,6 +88,9 @@ struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call);
 /* The next wait of the thread is at the place that the text names; NULL or "" does nothing. */
 void hp_loop_label(const char *text);
 
+/* The thread has received from another one since its last wait. */
+void hp_loop_remote(struct hp_looper *me);
+
 /* A busy span has ended now. */
 void hp_loop_span(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);
 
@@ -111,9 +114,11 @@ static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp
 {
 	const uintptr_t frame = HP_LOOP_FRAME;
 	struct hp_looper *me = hp_looper();
-	struct hp_loop *loop =
-		HP_LIKELY(me->site == caller) ? me->loop : hp_loop_meet(caller, call);
+	struct hp_loop *loop;
 
+	if (HP_UNLIKELY(hp_channel_thread()->received_remote))
+		hp_loop_remote(me);
+	loop = HP_LIKELY(me->site == caller) ? me->loop : hp_loop_meet(caller, call);
 	turn->loop = NULL;
 	me = hp_looper();
 	if (HP_UNLIKELY(!loop || (me->frame && frame < me->frame))) {

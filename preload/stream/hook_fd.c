@@ -12,6 +12,7 @@
 #include <sys/timerfd.h>
 
 #include "preload/channel/channel.h"
+#include "preload/channel/timer.h"
 #include "preload/guest/real.h"
 #include "preload/stream/stream.h"
 
@@ -33,7 +34,10 @@ static int opened(int fd, enum hp_stream_kind kind, uintptr_t caller)
 
 HP_EXPORT int timerfd_create(int clock, int flags)
 {
-	return opened(hp_real()->timerfd_create(clock, flags), HP_STREAM_TIMER, HP_CALLER);
+	int fd = hp_real()->timerfd_create(clock, flags);
+
+	hp_timer_made(fd, clock);
+	return opened(fd, HP_STREAM_TIMER, HP_CALLER);
 }
 
 /* With a descriptor it changes that one's events. */

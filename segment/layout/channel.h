@@ -63,7 +63,7 @@ struct hp_lane_side {
 	uint64_t last_ticks; /* senders: when the last timed one was sent */
 	int64_t credit; /* senders: ticks that timing may still take */
 	uint32_t countdown; /* senders: messages until one is timed */
-	uint32_t reserved;
+	uint32_t sender; /* senders by descriptor: tid of the last one */
 };
 
 #define HP_OWNER_NONE 1

@@ -71,8 +71,13 @@ struct hp_loop {
 	uint64_t registered; /* epoll: descriptors added, */
 	uint64_t deregistered; /* and removed */
 
-	uint64_t woken_remote; /* waits that another thread ended by an eventfd or pipe of this process */
-	uint64_t reserved[7];
+	uint64_t woken_remote; /* waits with events, after which it received from another thread of the process */
+	uint64_t timer_reads; /* of timerfds: reads, */
+	uint64_t timer_missed; /* expirations beyond one a read, */
+	uint64_t timer_timed; /* reads of which is known how late they were, */
+	uint64_t timer_late_ns; /* their sum, */
+	uint64_t timer_late_most; /* and the longest, ns */
+	uint64_t reserved[2];
 };
 
 static_assert(sizeof(struct hp_loop) == 5 * HP_LINE, "format: readers rely on it");

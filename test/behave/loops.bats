@@ -18,6 +18,8 @@ setup_file()
 	mode client
 	mode named
 	mode ticks
+	mode timerfd
+	mode remote
 	mode handler
 	mode threads
 }
@@ -93,6 +95,40 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 
 @test "timers of one length beside work make a loop, too" {
 	[ "$(told ticks '[(x["waits"], x["park_count"], x["timeouts"]) for x in r]')" = "[(80, 40, 40)]" ]
+}
+
+@test "timerfds: reads, missed expirations and lateness are the program's own" {
+	[ "$(told timerfd 'len(r)')" = 1 ]
+	[ "$(told timerfd 'r[0]["timer_reads"]')" = "$(said timerfd timer_reads)" ]
+	[ "$(told timerfd 'r[0]["timers_missed"]')" = "$(said timerfd timer_missed)" ]
+	[ "$(said timerfd timer_missed)" -ge 4 ]
+	local sum
+
+	sum=$(told timerfd 'round(r[0]["timers_late_avg_ns"] * r[0]["timer_reads"])')
+	# The mean is rounded.
+	[ "$sum" -ge $(($(said timerfd timer_least_ns) - 80)) ]
+	[ "$sum" -le $(($(said timerfd timer_most_ns) + 80)) ]
+	[ "$(told timerfd 'r[0]["timers_late_max_ns"] >= 4000000')" = True ]
+}
+
+@test "waits that another thread ended are counted, and not those that the loop ended itself" {
+	[ "$(told remote '[(x["waits"], x["woken_remote"]) for x in r]')" = "[(301, 200)]" ]
+	[ "$(told remote 'a["remote_schedule_count"]')" = 200 ]
+	[ "$(told epoll 'r[0]["woken_remote"]')" = 0 ]
+}
+
+@test "a long busy span is named by samples, and by the wait in it" {
+	local what
+
+	for what in lua nap; do
+		HOTPATH_REPORT=runtime,functions-cpu,offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/$what.json" \
+			LD_PRELOAD="$HP_LIB" "$T/loops" "$what" >"$T/$what.said"
+	done
+	jq -e '.functions_cpu.data[] | select(.name == "script")' "$T/lua.json" >"$T/sampled" || skip "nothing may be sampled here"
+	[ "$(said lua cpu_ms)" -ge 200 ] || skip "the processor was someone else's"
+	[ "$(told lua "[(s['what'], s['known_by']) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = "[('script', 'samples')]" ]
+	jq -e '.offcpu.data[] | select(.name == "napping")' "$T/nap.json" >"$T/sampled" || skip "no waits are recorded here"
+	[ "$(told nap "[(s['what'], s['known_by']) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = "[('napping', 'samples')]" ]
 }
 
 @test "a client that polls for one answer is no loop" {

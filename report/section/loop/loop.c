@@ -17,6 +17,7 @@
 #include "report/name/symbol.h"
 #include "report/read/logged.h"
 #include "report/read/model.h"
+#include "report/section/loop/ran.h"
 #include "report/section/wait/lock_path.h"
 #include "report/section/wait/lock_section.h"
 #include "segment/layout/process.h"
@@ -352,5 +353,6 @@ const struct hp_loops *hp_loops_of(const struct hp_report *asked)
 		process_read(&b, &process);
 	spans_finish(&view->loops);
 	calls_find(report, &view->loops);
+	hp_loop_ran(report, &view->loops);
 	return &view->loops;
 }

@@ -38,7 +38,7 @@ void hp_runtime_add(struct hp_report *report, struct cJSON *to)
 {
 	const struct hp_loops *loops = hp_loops_of(report);
 	cJSON *workers;
-	uint64_t watched = 0, added = 0, removed = 0, events = 0;
+	uint64_t watched = 0, added = 0, removed = 0, events = 0, remote = 0;
 
 	for (size_t i = 0; i < loops->count; i++) {
 		const struct hp_loop *record = &loops->rows[i].record;
@@ -47,10 +47,13 @@ void hp_runtime_add(struct hp_report *report, struct cJSON *to)
 		added += record->registered;
 		removed += record->deregistered;
 		events += record->events;
+		remote += record->woken_remote;
 	}
 	hp_json_whole(to, "num_workers", loops->count);
 	hp_json_whole(to, "num_alive_tasks", watched);
 	hp_json_whole(to, "global_queue_depth", 0);
+	if (report->model.recorded & HP_RECORDED_CHANNELS)
+		hp_json_whole(to, "remote_schedule_count", remote);
 	hp_json_whole(to, "io_driver_fd_registered_count", added);
 	hp_json_whole(to, "io_driver_fd_deregistered_count", removed);
 	hp_json_whole(to, "io_driver_ready_count", events);

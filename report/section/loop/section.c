@@ -168,6 +168,39 @@ static void cell_late_most(const struct hp_cell *cell, struct hp_value *value)
 	late_set(cell, record->late_ticks, record->late_ns, record->expired != 0, value);
 }
 
+/* How long after its expiration a timerfd was read. */
+static void cell_timers_late(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop *record = &row_at(cell)->record;
+
+	value->is_unknown = !record->timer_timed;
+	value->number = record->timer_timed
+				? (double)record->timer_late_ns / (double)record->timer_timed
+				: 0;
+}
+
+static void cell_timers_late_most(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop *record = &row_at(cell)->record;
+
+	value->is_unknown = !record->timer_timed;
+	value->number = (double)record->timer_late_most;
+}
+
+static void cell_missed(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_loop *record = &row_at(cell)->record;
+
+	value->is_unknown = !record->timer_reads;
+	value->number = (double)record->timer_missed;
+}
+
+static void cell_remote(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->is_unknown = !(cell->report->model.recorded & HP_RECORDED_CHANNELS);
+	value->number = (double)row_at(cell)->record.woken_remote;
+}
+
 static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = cell_id },
 	{ "Loop", "label", "label", HP_UNIT_NAME, .get = cell_name },
@@ -195,6 +228,18 @@ static const struct hp_column columns[] = {
 	{ "Late", "timeouts_late_avg", "timeouts_late_avg_ns", HP_UNIT_TIME, .get = cell_late,
 	  .need = HP_NEED_KNOWN },
 	{ .raw = "timeouts_late_max_ns", .unit = HP_UNIT_TIME, .get = cell_late_most },
+	{ "Timers", "timers_late_avg", "timers_late_avg_ns", HP_UNIT_TIME, .get = cell_timers_late,
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "timers_late_max_ns",
+	  .unit = HP_UNIT_TIME,
+	  .get = cell_timers_late_most,
+	  .need = HP_NEED_KNOWN },
+	{ "Missed", "timers_missed", "timers_missed", HP_UNIT_COUNT, .get = cell_missed,
+	  .need = HP_NEED_KNOWN },
+	{ .raw = "timer_reads",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_loop_row, record.timer_reads) },
+	{ .raw = "woken_remote", .unit = HP_UNIT_NUMBER, .get = cell_remote, .need = HP_NEED_KNOWN },
 	{ .raw = "timeouts",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_loop_row, record.expired) },
@@ -341,6 +386,13 @@ static const struct hp_metric metrics[] = {
 	  .help = "Of these, those that were allowed to sleep." },
 	{ "events", true, "hotpath_loop_events", .help = "Events that they brought." },
 	{ "timeouts", true, "hotpath_loop_timeouts", .help = "Waits that ended by their timeout." },
+	{ "woken_remote", true, "hotpath_loop_remote_wakes",
+	  .help = "Waits that another thread ended by an eventfd, a pipe or a socket pair." },
+	{ "timer_reads", true, "hotpath_loop_timer_reads", .help = "Reads of timerfds." },
+	{ "timers_missed", true, "hotpath_loop_timers_missed",
+	  .help = "Expirations of timerfds beyond one a read." },
+	{ "timers_late_avg_ns", false, "hotpath_loop_timers_late_seconds",
+	  .help = "Mean time from a timerfd's expiration to its read.", .scale = 1e-9 },
 	{ "busy_ns", true, "hotpath_loop_busy_seconds", .help = "Time between two waits.",
 	  .scale = 1e-9 },
 	{ "wait_ns", true, "hotpath_loop_wait_seconds", .help = "Time in waits.", .scale = 1e-9 },
@@ -378,6 +430,7 @@ const struct hp_section hp_loops_section = {
 		   .raw = add_longest,
 		   .list_keys = "current_elapsed_ns:i percentiles:[n] num_workers:i "
 				"num_alive_tasks:i global_queue_depth:i "
+				"remote_schedule_count:i "
 				"io_driver_fd_registered_count:i "
 				"io_driver_fd_deregistered_count:i io_driver_ready_count:i "
 				"workers:[o]",

@@ -10,17 +10,23 @@
  * named: as client, with a name for the place that waits.
  * lag: waits for timers, and one stall of 20 ms in between.
  * threads: two threads, each as epoll; a third one as client.
+ * timerfd: a timer of 2 ms, set as a span, then as a time; in the middle of each a stall of 7 ms.
+ * remote: an eventfd and a pipe, 301 waits: of three one is ended by the thread itself, the others by another one.
+ * lua: as epoll, with a stall of 300 ms that calls three other functions in turns; nap: that sleeps instead.
  * wait: as epoll, then waits until it is killed; prints "up" before.
  */
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -180,6 +186,185 @@ static void ticks(struct told *told)
 			fail("epoll_wait");
 }
 
+/* --- timers --- */
+
+#define EVERY_NS 2000000
+#define TIMER_STALL_NS 7000000
+#define TIMER_READS 40
+
+static uint64_t timer_reads, timer_missed, timer_least_ns, timer_most_ns;
+
+static void timer_read(int fd, uint64_t least_due_ns, uint64_t most_due_ns, uint64_t *expired)
+{
+	uint64_t before = now_ns(), count, after, passed = *expired * EVERY_NS;
+
+	if (read(fd, &count, sizeof(count)) != sizeof(count))
+		fail("read");
+	after = now_ns();
+	timer_reads++;
+	timer_missed += count - 1;
+	timer_least_ns += before > most_due_ns + passed ? before - most_due_ns - passed : 0;
+	timer_most_ns += after - least_due_ns - passed;
+	*expired += count;
+}
+
+static void timer_run(int epoll_fd, int flags)
+{
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	uint64_t before = now_ns(), first = before + EVERY_NS, expired = 0, stalled;
+	struct itimerspec value = { .it_interval.tv_nsec = EVERY_NS, .it_value.tv_nsec = EVERY_NS };
+	struct epoll_event event;
+
+	if (flags & TFD_TIMER_ABSTIME) {
+		value.it_value.tv_sec = (time_t)(first / 1000000000);
+		value.it_value.tv_nsec = (long)(first % 1000000000);
+	}
+	if (fd < 0 || timerfd_settime(fd, flags, &value, NULL) != 0)
+		fail("timerfd");
+	/* Until when a span may have begun. */
+	before = flags & TFD_TIMER_ABSTIME ? before : now_ns();
+	add(epoll_fd, fd);
+	for (int i = 0; i < TIMER_READS; i++) {
+		if (epoll_wait(epoll_fd, &event, 1, -1) != 1)
+			fail("epoll_wait");
+		timer_read(fd, first, before + EVERY_NS, &expired);
+		for (stalled = now_ns();
+		     i == TIMER_READS / 2 && now_ns() - stalled < TIMER_STALL_NS;)
+			;
+	}
+	close(fd);
+}
+
+static void timerfds(void)
+{
+	int epoll_fd = epoll_create1(0), idle[2];
+
+	if (epoll_fd < 0 || pipe(idle) != 0)
+		fail("pipe");
+	add(epoll_fd, idle[0]);
+	timer_run(epoll_fd, 0);
+	timer_run(epoll_fd, TFD_TIMER_ABSTIME);
+	printf("timer_reads %llu\ntimer_missed %llu\ntimer_least_ns %llu\ntimer_most_ns %llu\n",
+	       (unsigned long long)timer_reads, (unsigned long long)timer_missed,
+	       (unsigned long long)timer_least_ns, (unsigned long long)timer_most_ns);
+}
+
+/* --- wake-ups by another thread --- */
+
+static int remote_event, remote_pipe[2];
+static sem_t remote_turn;
+
+static void *caller(void *data)
+{
+	uint64_t one = 1;
+
+	(void)data;
+	for (int i = 0; i < 200; i++) {
+		while (sem_wait(&remote_turn) != 0)
+			;
+		if (i % 2 ? write(remote_pipe[1], "", 1) != 1
+			  : write(remote_event, &one, sizeof(one)) != sizeof(one))
+			fail("write");
+	}
+	return NULL;
+}
+
+static void remote(struct told *told)
+{
+	int epoll_fd = epoll_create1(0);
+	pthread_t thread;
+
+	remote_event = eventfd(0, 0);
+	if (epoll_fd < 0 || remote_event < 0 || pipe(remote_pipe) != 0 ||
+	    sem_init(&remote_turn, 0, 0) != 0)
+		fail("remote");
+	add(epoll_fd, remote_event);
+	add(epoll_fd, remote_pipe[0]);
+	pthread_create(&thread, NULL, caller, NULL);
+	for (int i = 0; i < 301; i++) {
+		struct epoll_event event;
+		uint64_t value;
+
+		if (i % 3)
+			sem_post(&remote_turn);
+		else if (write(remote_pipe[1], "", 1) != 1)
+			fail("write");
+		if (epoll_wait(epoll_fd, &event, 1, -1) != 1 ||
+		    read(event.data.fd, &value, event.data.fd == remote_event ? sizeof(value) : 1) <
+			    1)
+			fail("epoll_wait");
+		told->waits++;
+	}
+	pthread_join(thread, NULL);
+}
+
+/* --- a stall that only samples can name --- */
+
+static volatile uint64_t spun;
+
+__attribute__((noinline, noclone)) static void opcode(void)
+{
+	for (int i = 0; i < 2000; i++)
+		spun += (uint64_t)i;
+}
+
+__attribute__((noinline, noclone)) static void other_opcode(void)
+{
+	for (int i = 0; i < 2000; i++)
+		spun ^= (uint64_t)i;
+}
+
+__attribute__((noinline, noclone)) static void third_opcode(void)
+{
+	for (int i = 0; i < 2000; i++)
+		spun -= (uint64_t)i;
+}
+
+__attribute__((noinline, noclone)) static void script(void)
+{
+	uint64_t begin = now_ns();
+
+	/* Each takes less than half of it. */
+	while (now_ns() - begin < 15 * (uint64_t)STALL_NS) {
+		opcode();
+		other_opcode();
+		third_opcode();
+	}
+	__asm__ volatile("");
+}
+
+__attribute__((noinline, noclone)) static void napping(void)
+{
+	struct timespec time = { .tv_nsec = 15 * STALL_NS };
+
+	nanosleep(&time, NULL);
+	__asm__ volatile("");
+}
+
+static void lua(int sleeps)
+{
+	int epoll_fd = epoll_create1(0), fds[2][2];
+
+	if (epoll_fd < 0 || pipe(fds[0]) != 0 || pipe(fds[1]) != 0)
+		fail("pipe");
+	add(epoll_fd, fds[0][0]);
+	add(epoll_fd, fds[1][0]);
+	for (int i = 0; i < 100; i++) {
+		if (write(fds[i % 2][1], "", 1) != 1 || turn(epoll_fd, -1) != 1)
+			fail("turn");
+		if (i != 50)
+			continue;
+		if (sleeps) {
+			napping();
+		} else {
+			clock_t before = clock();
+
+			script();
+			printf("cpu_ms %ld\n", (long)(clock() - before) / (CLOCKS_PER_SEC / 1000));
+		}
+	}
+}
+
 static void tell(const struct told *told)
 {
 	printf("waits %llu\nevents %llu\nstall_ns %llu\naround_ns %llu\nall_ns %llu\n",
@@ -202,6 +387,14 @@ int main(int argc, char **argv)
 		timers(&told[0], 1, -1);
 	if (strcmp(mode, "ticks") == 0)
 		ticks(&told[0]);
+	if (strcmp(mode, "timerfd") == 0)
+		timerfds();
+	if (strcmp(mode, "remote") == 0)
+		remote(&told[0]);
+	if (strcmp(mode, "lua") == 0)
+		lua(0);
+	if (strcmp(mode, "nap") == 0)
+		lua(1);
 	if (strcmp(mode, "lag") == 0)
 		timers(&told[0], 10, 20);
 	if (strcmp(mode, "named") == 0) {

@@ -126,7 +126,8 @@ static void directories_and_accepts(void)
 	DIR *dir = (DIR *)CALL(opendir, P("/proc/self/fd"));
 	struct dirent **list;
 	static sigset_t set;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	static struct itimerspec tomorrow, never, old;
+	int timer, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
 	CALL(readdir, P(dir));
 	CALL(readdir64, P(dir));
@@ -139,7 +140,12 @@ static void directories_and_accepts(void)
 	CALL(accept4, fd, 0, 0, 0);
 	close(fd);
 	sigemptyset(&set);
-	close((int)CALL(timerfd_create, CLOCK_MONOTONIC, 0));
+	tomorrow.it_value.tv_sec = INT32_MAX;
+	timer = (int)CALL(timerfd_create, CLOCK_MONOTONIC, 0);
+	CALL(timerfd_settime, timer, TFD_TIMER_ABSTIME, P(&tomorrow), P(&old));
+	CALL(timerfd_settime, timer, 0, P(&never), 0);
+	CALL(timerfd_settime, -1, 0, P(&never), 0);
+	close(timer);
 	close((int)CALL(signalfd, -1, P(&set), 0));
 	close((int)CALL(inotify_init, 0));
 	close((int)CALL(inotify_init1, 0));

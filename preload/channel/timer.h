@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timer.h - when timerfds are due, and how late they are read.
+ *
+ * The kernel tells a reader how often the timer has expired since the last read, but not when.
+ * So a table of the process has, for each timerfd that the program has set, when it is due next.
+ * A read moves that on by as many intervals as it brought.
+ *
+ * How late a read is, is not told of a timer that a forked child has from its parent, or that was
+ * due before it was set.  A timer that several processes read is told at most too little.
+ */
+#ifndef HP_PRELOAD_CHANNEL_TIMER_H
+#define HP_PRELOAD_CHANNEL_TIMER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "preload/guest/guest.h"
+
+/* For a recorder that wants to know of reads. */
+extern HP_HIDDEN bool hp_timer_is_wanted;
+
+/* It was made just now, with that clock. */
+void hp_timer_made(int fd, int clock);
+
+/* timerfd_settime went well. */
+void hp_timer_set(int fd, int flags, const struct itimerspec *value);
+
+struct hp_timer_read {
+	uint64_t count; /* expirations since the last read, */
+	uint64_t late_ns; /* and how long ago the first of them was, */
+	bool is_timed; /* if that is known */
+};
+
+/* What was read from a descriptor; false = it is no timer, or was not set by timerfd_settime. */
+bool hp_timer_took(int fd, const void *buffer, size_t size, struct hp_timer_read *read);
+
+/* The descriptor is about to be closed. */
+void hp_timer_closed(int fd);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ran.c - see ran.h.
+ *
+ * A sample stands for the CPU time since the one before, a wait of the thread within the span for
+ * itself.  The function that is named is the innermost one of those that were on the stack for most of
+ * the span.  Functions of the kernel and of the C library are not named: their callers are.
+ */
+#include "report/section/loop/ran.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/memory.h"
+#include "report/name/name.h"
+#include "report/name/wrapper.h"
+#include "report/read/model.h"
+#include "report/section/cpu/cpu.h"
+
+#define COVERED_MIN 0.5 /* of a span, as for calls */
+#define SAMPLES_MIN 3 /* fewer may stand for time outside of it */
+
+/* Samples and waits of one span. */
+struct span {
+	struct hp_loop_span_row *row;
+	uint64_t begin_ns; /* since the start, as end_ns */
+	uint64_t end_ns;
+	struct hp_event *events;
+	size_t count;
+	size_t room;
+	size_t samples;
+	uint64_t waited_ns;
+};
+
+/* A function in the stacks of one span. */
+struct ran {
+	uint32_t function;
+	size_t event; /* 1 + the last event that has it on its stack */
+	double ns;
+	double depth; /* times ns: from the first function of the thread */
+};
+
+struct rans {
+	struct ran *all;
+	size_t count;
+	size_t room;
+};
+
+static void event_add(struct span *span, const struct hp_event *event)
+{
+	span->events = hp_xgrow(span->events, span->count, &span->room, sizeof(*span->events));
+	span->events[span->count++] = *event;
+	if (event->kind == HP_EVENT_CPU)
+		span->samples++;
+	else
+		span->waited_ns += event->span_ns;
+}
+
+/* A wait that began before the span is the one that the span follows. */
+static bool is_in(const struct span *span, const struct hp_event *event, uint64_t start_ns)
+{
+	uint64_t at = event->ns > start_ns ? event->ns - start_ns : 0;
+	uint64_t length = event->kind == HP_EVENT_WAIT ? event->span_ns : 0;
+
+	return event->tid == span->row->span.tid && event->pid == span->row->loop->record.pid &&
+	       at <= span->end_ns && at >= span->begin_ns + length;
+}
+
+static void events_read(struct hp_report *report, struct span *spans, size_t count)
+{
+	struct hp_reader reader = report->model.reader; /* not released: the model's */
+	uint64_t start_ns = reader.header.start.ns;
+	struct hp_event_chunk chunk;
+	struct hp_event event;
+
+	hp_reader_restart(&reader, 2);
+	for (uint64_t at = report->model.sampling.record.events;
+	     hp_reader_step(&reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
+		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
+						    (size_t)chunk.count * sizeof(event));
+
+		for (uint32_t i = 0; events && i < chunk.count; i++) {
+			memcpy(&event, events + i * sizeof(event), sizeof(event));
+			if (!event.node || event.node >= report->model.sampling.stack_count)
+				continue;
+			for (size_t s = 0; s < count; s++)
+				if (is_in(&spans[s], &event, start_ns))
+					event_add(&spans[s], &event);
+		}
+	}
+}
+
+/* The kernel's functions and those of the C library do what their callers want. */
+static bool is_servant(const struct hp_report *report, uint32_t stack)
+{
+	uint32_t at = report->model.sampling.stacks[stack].object;
+	const struct hp_model_object *object = at == HP_NONE ? NULL : &report->model.objects[at];
+
+	return object && (object->kind == HP_OBJECT_KERNEL ||
+			  strncmp(hp_name_file(object->path), "libc.so.", 8) == 0);
+}
+
+static size_t depth_of(const struct hp_report *report, uint32_t stack)
+{
+	size_t depth = 0;
+
+	for (; stack; stack = report->model.sampling.stacks[stack].parent)
+		depth++;
+	return depth;
+}
+
+static struct ran *ran_of(struct rans *rans, uint32_t function)
+{
+	for (size_t i = 0; i < rans->count; i++)
+		if (rans->all[i].function == function)
+			return &rans->all[i];
+	rans->all = hp_xgrow(rans->all, rans->count, &rans->room, sizeof(*rans->all));
+	rans->all[rans->count] = (struct ran){ .function = function };
+	return &rans->all[rans->count++];
+}
+
+/* The outermost place of a function that calls itself does not count: the innermost is met first. */
+static void stack_add(struct hp_report *report, struct rans *rans, const struct hp_event *event,
+		      size_t number)
+{
+	const struct hp_cpu *cpu = hp_report_cpu(report);
+	uint32_t stack = event->node;
+	size_t depth = depth_of(report, stack);
+
+	for (; stack; stack = report->model.sampling.stacks[stack].parent, depth--) {
+		const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
+
+		for (uint32_t i = 0; i < place->count && !is_servant(report, stack); i++) {
+			struct ran *ran = ran_of(rans, cpu->frames[place->first + i].function);
+
+			if (ran->event == number + 1)
+				continue;
+			ran->event = number + 1;
+			ran->ns += (double)event->span_ns;
+			/* Inlined ones lie further in. */
+			ran->depth += ((double)depth + 1.0 / (i + 2.0)) * (double)event->span_ns;
+		}
+	}
+}
+
+/* Code without a symbol has the name of its file, in brackets. */
+static bool has_name(const struct hp_cpu *cpu, const struct ran *ran)
+{
+	const char *name = cpu->functions[ran->function].name;
+
+	return *name != '[' && !hp_wrapper_is_outermost(name);
+}
+
+/* One that has a name; else any. */
+static bool is_better(const struct hp_cpu *cpu, const struct ran *ran, const struct ran *best)
+{
+	bool is_named = has_name(cpu, ran), is_best_named = best && has_name(cpu, best);
+
+	if (is_named != is_best_named)
+		return is_named;
+	return !best || ran->depth / ran->ns > best->depth / best->ns;
+}
+
+static void span_name(struct hp_report *report, struct span *span)
+{
+	double least = COVERED_MIN * (double)(span->end_ns - span->begin_ns);
+	const struct hp_cpu *cpu = hp_report_cpu(report);
+	const struct ran *best = NULL;
+	struct rans rans = { 0 };
+
+	for (size_t i = 0; i < span->count; i++)
+		stack_add(report, &rans, &span->events[i], i);
+	for (size_t i = 0; i < rans.count; i++) {
+		const struct ran *ran = &rans.all[i];
+
+		if (ran->ns >= least && is_better(cpu, ran, best))
+			best = ran;
+	}
+	if (best && !hp_wrapper_is_outermost(cpu->functions[best->function].name)) {
+		span->row->what = hp_xstrdup(hp_cpu_name(report, &cpu->functions[best->function]));
+		span->row->by = "samples";
+	}
+	free(rans.all);
+}
+
+static bool is_covered(const struct span *span)
+{
+	return span->samples >= SAMPLES_MIN ||
+	       (double)span->waited_ns >= COVERED_MIN * (double)(span->end_ns - span->begin_ns);
+}
+
+void hp_loop_ran(struct hp_report *report, struct hp_loops *loops)
+{
+	struct span *spans;
+	size_t count = 0;
+
+	if (!loops->span_count || !report->model.sampling.record.event_count)
+		return;
+	spans = hp_xcalloc(loops->span_count, sizeof(*spans));
+	for (size_t i = 0; i < loops->span_count; i++) {
+		struct hp_loop_span_row *row = &loops->spans[i];
+		struct hp_call call = { .start = row->span.begin, .ticks = row->span.ticks };
+		struct hp_model_call span = hp_model_call(&report->model, &call);
+
+		if (!row->what)
+			spans[count++] = (struct span){ .row = row,
+							.begin_ns = span.start_ns,
+							.end_ns = span.start_ns + span.ns };
+	}
+	events_read(report, spans, count);
+	for (size_t i = 0; i < count; i++) {
+		if (is_covered(&spans[i]))
+			span_name(report, &spans[i]);
+		free(spans[i].events);
+	}
+	free(spans);
+}

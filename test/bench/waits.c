@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits.c WHAT [ROUNDS] - ns of one call of an event loop: the least of some rounds.
+ *
+ * epoll, poll: a wait that finds one event at once. timerfd: a timer is set, and read when it has
+ * expired. eventfd: a write and a read.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CALLS 50000
+
+static int event, epoll_fd, timer;
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static void call(char what)
+{
+	struct epoll_event ready[4];
+	struct pollfd fds = { .fd = event, .events = POLLIN };
+	const struct itimerspec soon = { .it_value.tv_nsec = 1 };
+	uint64_t value = 1;
+	int done = 1;
+
+	switch (what) {
+	case 'e':
+		done = epoll_wait(epoll_fd, ready, 4, -1);
+		break;
+	case 'p':
+		done = poll(&fds, 1, -1);
+		break;
+	case 't':
+		done = timerfd_settime(timer, 0, &soon, NULL) == 0 &&
+		       read(timer, &value, sizeof(value)) == sizeof(value);
+		break;
+	default:
+		done = write(event, &value, sizeof(value)) == sizeof(value) &&
+		       read(event, &value, sizeof(value)) == sizeof(value);
+		break;
+	}
+	if (done != 1)
+		abort();
+}
+
+int main(int argc, char **argv)
+{
+	struct epoll_event wanted = { .events = EPOLLIN };
+	char what = strcmp(argv[1], "eventfd") == 0 ? 'v' : argv[1][0];
+	double least = 1e18;
+
+	event = eventfd(what == 'v' ? 0 : 1, 0);
+	epoll_fd = epoll_create1(0);
+	timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	if (event < 0 || epoll_fd < 0 || timer < 0 ||
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, event, &wanted) != 0)
+		abort();
+	for (int round = argc > 2 ? atoi(argv[2]) : 10; round > 0; round--) {
+		double since = now(), took;
+
+		for (int i = 0; i < CALLS; i++)
+			call(what);
+		took = (now() - since) / CALLS;
+		least = took < least ? took : least;
+	}
+	printf("%.2f\n", least);
+	return 0;
+}
