@@ -2,15 +2,17 @@
 /*
  * timer.c - see timer.h.
  *
- * Zero pages until timerfds are used.
+ * The table exists once a timerfd is made or set: as static data it would be in each core dump.
  */
 #include "preload/channel/timer.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/timerfd.h>
 
 #include "preload/channel/channel.h"
+#include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 
 #define BILLION 1000000000
@@ -29,7 +31,29 @@ struct timer {
 };
 
 bool hp_timer_is_wanted;
-static struct timer timers[HP_FDS];
+static struct timer *timers; /* HP_FDS; NULL = no timerfd yet */
+
+static struct timer *timer_of(int fd)
+{
+	struct timer *table = __atomic_load_n(&timers, __ATOMIC_ACQUIRE);
+
+	return table && (unsigned)fd < HP_FDS ? &table[fd] : NULL;
+}
+
+/* NULL = no such descriptor here, or no memory. */
+static struct timer *timer_make(int fd)
+{
+	const uint64_t size = sizeof(struct timer) * HP_FDS;
+	struct timer *none = NULL, *made;
+	int saved = errno;
+
+	if (!__atomic_load_n(&timers, __ATOMIC_ACQUIRE) && (made = hp_pages(size)) &&
+	    !__atomic_compare_exchange_n(&timers, &none, made, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		hp_pages_release(made, size);
+	errno = saved;
+	return timer_of(fd);
+}
 
 static bool take(struct timer *timer)
 {
@@ -83,8 +107,10 @@ static int clock_of(int made, bool is_absolute)
 
 void hp_timer_made(int fd, int clock)
 {
-	if (hp_timer_is_wanted && (unsigned)fd < HP_FDS)
-		timers[fd].made = (uint32_t)clock + 1;
+	struct timer *timer = hp_timer_is_wanted ? timer_make(fd) : NULL;
+
+	if (timer)
+		timer->made = (uint32_t)clock + 1;
 }
 
 /* The clock is read after it was set: a timer is told to be late rather too little. */
@@ -109,11 +135,9 @@ static void set(struct timer *timer, int flags, const struct itimerspec *value)
 
 void hp_timer_set(int fd, int flags, const struct itimerspec *value)
 {
-	struct timer *timer = &timers[(unsigned)fd < HP_FDS ? fd : 0];
+	struct timer *timer = hp_timer_is_wanted && value ? timer_make(fd) : NULL;
 
-	if (!hp_timer_is_wanted || (unsigned)fd >= HP_FDS || !value)
-		return;
-	if (!take(timer))
+	if (!timer || !take(timer))
 		return;
 	set(timer, flags, value);
 	give(timer);
@@ -136,10 +160,10 @@ static uint64_t first_due(struct timer *timer, uint64_t count, uint64_t now)
 
 bool hp_timer_took(int fd, const void *buffer, size_t size, struct hp_timer_read *read)
 {
-	struct timer *timer = &timers[(unsigned)fd < HP_FDS ? fd : 0];
+	struct timer *timer = timer_of(fd);
 	uint64_t now, due;
 
-	if ((unsigned)fd >= HP_FDS || !timer->pid || size != sizeof(read->count))
+	if (!timer || !timer->pid || size != sizeof(read->count))
 		return false;
 	*read = (struct hp_timer_read){ 0 };
 	memcpy(&read->count, buffer, sizeof(read->count));
@@ -157,9 +181,9 @@ bool hp_timer_took(int fd, const void *buffer, size_t size, struct hp_timer_read
 
 void hp_timer_closed(int fd)
 {
-	struct timer *timer = &timers[(unsigned)fd < HP_FDS ? fd : 0];
+	struct timer *timer = timer_of(fd);
 
-	if ((unsigned)fd >= HP_FDS || !timer->pid || !take(timer))
+	if (!timer || !timer->pid || !take(timer))
 		return;
 	timer->pid = timer->made = 0;
 	timer->due_ns = 0;
