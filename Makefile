@@ -19,13 +19,15 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-
 	-Wpointer-arith -Wundef -Wvla -Wformat=2
 BASE = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)"' -MMD -MP \
 	$(if $(filter-out 0,$(DEBUG)),-DHP_DEBUG=$(DEBUG)) $(CPPFLAGS) $(CFLAGS)
-# Hardening flags.  In the library only for parts outside of the hot paths; its stand-ins have the names that
-# _FORTIFY_SOURCE redefines.
+# Hardening flags.  In the library only for parts outside the hot paths; its stand-ins have the
+# names that _FORTIFY_SOURCE redefines.
 GUARDED := -fstack-protector-strong
 HARDEN := $(GUARDED) -fPIE $(if $(filter-out 0,$(DEBUG)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN_LINK := -pie -Wl,-z,relro -Wl,-z,now
 # No pairs of words in vector registers: loading a pair that was just stored word by word stalls.
-PIC = $(BASE) $(STRICT) $(TOLD) $(GUARD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize
+# Tail calls also with -O1: HP_TAIL of preload/heap/hook_alloc.h needs them.
+PIC = $(BASE) $(STRICT) $(TOLD) $(GUARD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize \
+	-foptimize-sibling-calls
 # Build flags for HOTPATH_VERBOSE.
 %/verbose.o: TOLD = -DHP_BUILD_FLAGS='"$(subst ",\",$(subst ',,$(CFLAGS)))"'
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -39,7 +41,7 @@ INSTALL = B='$(B)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VE
 DATE = $(shell date -u -d @$${SOURCE_DATE_EPOCH:-$$(date +%s)} +%F)
 Q := $(if $(filter-out 0,$(V)),,@)
 
-# objects KIND,FOLDERS: of every source below these folders.
+# objects KIND,FOLDERS: the objects of all sources below these folders.
 objects = $(patsubst %.c,$(B)/$(1)/%.o,$(sort $(shell find $(2) -name '*.c')))
 LIB_O := $(call objects,pic,preload segment unwind)
 TRUTH_O := $(call objects,truth,preload segment unwind)
@@ -111,7 +113,7 @@ $(B)/hotpath-console: $(CONSOLE_O)
 $(B)/hotpath-run: $(B)/hotpath	# decides by its name
 	$(Q)ln -f $< $@
 
-# Objects of other flags are built again: this file changes with the flags, and only then.
+# Objects built with other flags are rebuilt: this file changes only with the flags.
 FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) DEBUG=$(DEBUG) SANITIZE=$(SANITIZE) STRICT=$(STRICT) $(VERSION)
 $(B)/flags $(B)/fuzz/flags: FORCE
 	@mkdir -p $(@D)
@@ -239,7 +241,7 @@ bench:	## ns per call of what test/bench holds, ours beside others'
 	@$(MAKE) --no-print-directory all
 	@HP_BUILD="$$(realpath "$(B)")" test/bench/run
 
-# The tables of variables, options and sections are the code's own: the command writes them.
+# The command writes the tables of variables, options and sections from the code's own.
 $(B)/man/%: doc/man/% $(B)/hotpath
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  MAN  $@")

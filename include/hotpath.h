@@ -29,11 +29,11 @@
  *	HOTPATH_LOCK(object, label);	names a lock
  *	HOTPATH_LABEL_FD(fd, label);	names a pipe, socket pair, eventfd or queue
  *	HOTPATH_CHANNEL(object, label, capacity);	starts a queue of the program
- *	HOTPATH_CHANNEL_SEND(object);	counts a message put in
+ *	HOTPATH_CHANNEL_SEND(object); counts a message put in
  *	HOTPATH_CHANNEL_RECEIVE(object);	counts a message taken out
  *	HOTPATH_CHANNEL_CLOSE(object);	ends the queue
  *	HOTPATH_STREAM(object, label);	starts a stream: one item after the other
- *	HOTPATH_STREAM_ITEM(object, bytes);	counts an item of so many bytes
+ *	HOTPATH_STREAM_ITEM(object, bytes);	counts an item of that many bytes
  *	HOTPATH_STREAM_LOG(object, bytes, text);	the same with a text in its log
  *	HOTPATH_STREAM_END(object);	ends the stream
  *	HOTPATH_STREAM_FAIL(object);	ends it with an error
@@ -56,14 +56,14 @@
  *
  * Errors   No entry reports an error to the program.  If the library has no
  *	    room or an argument makes no sense, it records less and the report
- *	    reports it.
+ *	    says so.
  * Threads  Every entry may be used by any number of threads at once.  No entry
  *	    has its own lock or calls malloc.  errno is preserved.  Before
  *	    glibc 2.35 the first use of a place takes the dynamic linker's lock.
  * Signals  Every entry may be used in a signal handler.
  * Text     Labels of blocks, guards and HOTPATH_NAME are string literals of up
  *	    to 1000 bytes.  Other labels are any const char *, copied, up to
- *	    1000 bytes (locks: 512).  Longer text is cut.  Tables and JSON show
+ *	    1000 bytes (locks: 512).  Longer text is truncated.  Tables and JSON show
  *	    control characters and invalid UTF-8 as `?`.
  * Merging  All uses of one label in one program or library share one row.
  *
@@ -97,7 +97,7 @@ extern "C" {
 struct hotpath_block {
 	unsigned int size;
 	unsigned int line;
-	const char *label; /* NULL or "": file name and line are shown instead */
+	const char *label;	/* NULL or "": file name and line are shown instead */
 	const char *file;	/* NULL = unknown */
 	const char *function;	/* __func__ around HOTPATH_NAME */
 	void *key;	/* owned by the library; initially NULL */
@@ -123,9 +123,9 @@ HOTPATH_IMPORT_ void hotpath_label(int what, const void *object, const char *lab
 struct hotpath_value {
 	unsigned int size;
 	unsigned int line;
-	const char *name; /* the key, the gauge's name or the expression */
+	const char *name;	/* the key, the gauge's name or the expression */
 	const char *file;
-	void *key; /* the library's, both; NULL at first */
+	void *key;	/* both owned by the library; initially NULL */
 	void *owner;
 };
 
@@ -133,39 +133,39 @@ HOTPATH_IMPORT_ void hotpath_gauge_change(struct hotpath_value *place, int chang
 HOTPATH_IMPORT_ void hotpath_value_show(struct hotpath_value *place, int what, const void *value,
 					unsigned long size);
 
-#define HOTPATH_CHANGE_SET 0 /* what a gauge does */
+#define HOTPATH_CHANGE_SET 0	/* what a gauge does */
 #define HOTPATH_CHANGE_ADD 1
 
-/* `what` of hotpath_value_show: whose value it is, plus its type.  `value` points to it. */
+/* `what` of hotpath_value_show: the kind of value, plus its type.  `value` points to it. */
 #define HOTPATH_VALUE_DBG 0x100
 #define HOTPATH_VALUE_VAL 0x200
 
-#define HOTPATH_TYPE_OTHER 0 /* of `size` bytes, which are opaque */
+#define HOTPATH_TYPE_OTHER 0	/* of `size` bytes, which are opaque */
 #define HOTPATH_TYPE_BOOL 1
 #define HOTPATH_TYPE_CHAR 2
-#define HOTPATH_TYPE_INT 3 /* of any size up to 16 bytes; so are the next ones */
+#define HOTPATH_TYPE_INT 3	/* of any size up to 16 bytes; so are the next ones */
 #define HOTPATH_TYPE_UINT 4
 #define HOTPATH_TYPE_FLOAT 5
 #define HOTPATH_TYPE_COMPLEX 6
 #define HOTPATH_TYPE_POINTER 7
-#define HOTPATH_TYPE_TEXT 8 /* a pointer to a text that ends with a 0 */
-#define HOTPATH_TYPE_CHARS 9 /* `size` characters, or up to a 0 */
+#define HOTPATH_TYPE_TEXT 8	/* a pointer to a text that ends with a 0 */
+#define HOTPATH_TYPE_CHARS 9	/* `size` characters, or up to a 0 */
 
-/* What a future does.  `place` is of its first step, and NULL of the others. */
+/* What a future does. `place` is set at its first step, and NULL at the others. */
 HOTPATH_IMPORT_ void hotpath_future(struct hotpath_value *place, int step, const void *object,
 				    const char *text);
 
 /* A coroutine of include/hotpath_coroutine.h; zero at first. */
 struct hotpath_task {
-	void *flight; /* the library's, as all up to `is_begun` */
+	void *flight;	/* owned by the library, like all fields up to `is_begun` */
 	void *future;
 	void *owner;
 	unsigned long number;
-	int is_begun; /* the header's */
+	int is_begun;	/* the header's */
 	int reserved;
 };
 
-/* `with`: of its first step the function that resumes it, of HOTPATH_STEP_RESULT a text. */
+/* `with`: at its first step, the function that resumes it; at HOTPATH_STEP_RESULT, a text. */
 HOTPATH_IMPORT_ void hotpath_task_step(struct hotpath_task *task, int step, const void *with);
 
 #define HOTPATH_STEP_BEGIN 1
@@ -174,7 +174,7 @@ HOTPATH_IMPORT_ void hotpath_task_step(struct hotpath_task *task, int step, cons
 #define HOTPATH_STEP_READY 4	/* `text` is its result, or NULL */
 #define HOTPATH_STEP_CANCEL 5
 #define HOTPATH_STEP_RESULT 6	/* the result, before it is ready */
-#define HOTPATH_STEP_CONTINUE 7 /* of a task: reopens the poll that has just ended */
+#define HOTPATH_STEP_CONTINUE 7	/* of a task: reopens the poll that has just ended */
 
 /* Values of `what` in hotpath_label, and what `object` is then. */
 #define HOTPATH_LABEL_LOCK 1	/* the address of a lock */
@@ -188,7 +188,7 @@ HOTPATH_IMPORT_ void hotpath_task_step(struct hotpath_task *task, int step, cons
 #define HOTPATH_MARK_MORE 9	/* more bytes of its next item: (bytes >> HOTPATH_MORE_BITS) << 8 */
 #define HOTPATH_MARK_ENDED 10	/* a stream that ends */
 #define HOTPATH_MARK_FAILED 11	/* the same with an error */
-#define HOTPATH_MARK_LOOP 12 /* none: the next wait of the thread is that of an event loop */
+#define HOTPATH_MARK_LOOP 12	/* none: the next wait of the thread is that of an event loop */
 #define HOTPATH_MORE_BITS 23
 
 /*
@@ -214,7 +214,7 @@ struct hotpath_hooks {
 	void (*volatile task)(struct hotpath_task *task, int step, const void *with);
 };
 
-#define HOTPATH_NOTE_HOOKS 1 /* types of the notes called "hotpath" */
+#define HOTPATH_NOTE_HOOKS 1	/* types of the notes called "hotpath" */
 #define HOTPATH_NOTE_DEFAULTS 2
 
 #ifdef __cplusplus
@@ -347,7 +347,7 @@ static HOTPATH_INLINE_ void hotpath_name_(struct hotpath_block *name)
 /* `what` has 24 bits for the capacity. */
 #define HOTPATH_CAPACITY_MAX_ 0xffffffUL
 
-#ifdef __cplusplus /* avoids -Wold-style-cast */
+#ifdef __cplusplus	/* avoids -Wold-style-cast */
 #define HOTPATH_SIZE_(bytes) static_cast<unsigned long>(bytes)
 #define HOTPATH_POINTER_(fd) reinterpret_cast<const void *>(static_cast<long>(fd))
 #define HOTPATH_BOUND_(capacity) hotpath_bound_(static_cast<unsigned long>(capacity))
@@ -400,10 +400,11 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 #define HOTPATH_CHANNEL_CLOSE(object) HOTPATH_MARK_(HOTPATH_MARK_CLOSED, object, HOTPATH_NULL_)
 
 /*
- * HOTPATH_STREAM(object, label) - starts a stream that the address `object` stands
- * for: rows of a query, messages of a parser, whatever the program takes one by one.
+ * HOTPATH_STREAM(object, label) - starts a stream, identified by the address
+ * `object`: rows of a query, messages of a parser, anything that the program takes
+ * one by one.
  * A second call with the same address ends the first stream.  Up to 4096 streams
- * can be open; the report says how many more there were.
+ * can be open; the report counts further ones.
  *
  * HOTPATH_STREAM_ITEM(object, bytes) - counts one item, after it was taken.  `bytes`
  * may be 0.  An unknown `object` starts a stream.
@@ -438,8 +439,8 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 /*
  * HOTPATH_LOOP(label) - names the calling thread's event loop: the place where it waits
  * for descriptors next (epoll_wait, poll, select and the like).  Use it before the loop, or
- * each time before the wait; the newest label counts.  A wait with a label is a loop
- * even if it is for one descriptor, from 16 waits on.
+ * each time before the wait; the newest label counts.  From 16 waits on, a wait with
+ * a label is a loop even if it is for one descriptor.
  */
 #define HOTPATH_LOOP(text) HOTPATH_MARK_(HOTPATH_MARK_LOOP, HOTPATH_NULL_, text)
 
@@ -448,10 +449,10 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
 /*
  * Coroutines of C++20: see hotpath_coroutine.h.
  *
- * HOTPATH_FUTURE(object, label) - starts a future: work that is begun, polled any number of times,
- * and ready or given up in the end.  `object` is any address that identifies it meanwhile; `label`
- * is a string literal, "" shows file and line.  An earlier future of the same object that did not
- * end counts as cancelled.
+ * HOTPATH_FUTURE(object, label) - starts a future: work that is started, polled any number of
+ * times, and finally ready or cancelled. `object` is any address that identifies it meanwhile;
+ * `label` is a string literal, "" shows file and line. An earlier future of the same object that
+ * did not end counts as cancelled.
  *
  * HOTPATH_FUTURE_POLL(object) and HOTPATH_FUTURE_PENDING(object) - around a piece of its work after which it
  * is not ready.  Any thread may do the next piece; two at once may not.
@@ -459,11 +460,11 @@ static HOTPATH_INLINE_ int hotpath_bound_(unsigned long capacity)
  * HOTPATH_FUTURE_READY(object, result) - it is done; also ends an open poll.  `result` is a
  * const char *, or NULL; its first 80 bytes are kept.
  *
- * HOTPATH_FUTURE_CANCEL(object) - it is given up; also ends an open poll.
+ * HOTPATH_FUTURE_CANCEL(object) - it is cancelled; also ends an open poll.
  *
- * The table of futures shows calls, polls, their time, how long calls waited for their first poll and how long
- * they took in all, and the allocations in polls.  Calls of unknown objects do nothing.  Some
- * 30,000 may be in flight at a time; others are counted as lost.
+ * The table of futures shows calls, polls, their time, how long calls waited for their first poll
+ * and how long they took in total, and the allocations in polls. Calls of unknown objects do
+ * nothing. Some 30,000 may be in flight at a time; others are counted as lost.
  */
 #define HOTPATH_STEP_(place, step, object, text) \
 	do { \
@@ -622,12 +623,12 @@ static HOTPATH_INLINE_ void hotpath_show_(struct hotpath_value *place, int what,
  * and the number of changes, exact for all threads of a process together.
  *
  * They record content, because the program asks for it: numbers, pointers, and the first 80 bytes of
- * a text (char *, std::string).  Of structs the size only.  VAL and GAUGE evaluate
+ * a text (char *, std::string).  For structs, only the size.  VAL and GAUGE evaluate
  * their arguments only if the library is loaded.
  */
 /*
- * A comma between <> or {} doesn't separate arguments, where a macro can have more than
- * are named.
+ * A comma between <> or {} does not separate arguments, where a macro can have more
+ * than are named.
  */
 #if defined(__cplusplus) ? __cplusplus >= 201103L : defined(__STDC_VERSION__)
 #define HOTPATH_DBG(...) HOTPATH_DBG_(#__VA_ARGS__, (__VA_ARGS__))
@@ -640,7 +641,7 @@ static HOTPATH_INLINE_ void hotpath_show_(struct hotpath_value *place, int what,
 /*
  * HOTPATH_DEFAULTS(settings) - the program's own settings, a string literal of
  * name=value words: "percentiles=50,99 report=functions-timing,threads".  Use it
- * outside of functions, in the program and not in a library.  Options and the
+ * outside functions, in the program and not in a library.  Options and the
  * environment override it.  Several uses add up.  The library prints one warning
  * for each invalid word when the program starts.
  *
@@ -698,7 +699,7 @@ class guard
 
 namespace hotpath
 {
-/* Kinds of values for the library: see HOTPATH_TYPE_OTHER and its kin. */
+/* Kinds of values for the library: see HOTPATH_TYPE_OTHER and the following. */
 template <class T, bool is_enum> struct class_of;
 template <class T> struct type_of : class_of<T, __is_enum(T)> {
 };
@@ -768,7 +769,7 @@ template <class T> HOTPATH_INLINE_ void show_any_(hotpath_value *place, int kind
 }
 
 #if __cplusplus >= 201103L
-/* std::string, std::string_view and their like, without their headers. */
+/* std::string, std::string_view and similar, without their headers. */
 template <class T>
 HOTPATH_INLINE_ auto show_any_(hotpath_value *place, int kind, const T &v, int)
 	-> decltype(static_cast<const char *>(v.data()), static_cast<void>(v.size()))

@@ -12,8 +12,8 @@
  *	};
  *
  * Each coroutine function becomes a row in the table of futures: calls, resumes (polls), their
- * time, their allocations, how many ended and how many were destroyed before (cancelled).  Counts are exact, also where a
- * coroutine is resumed by one thread and then by another one.
+ * time, their allocations, how many ended and how many were destroyed before (cancelled).  Counts
+ * are exact, even if a coroutine is resumed by one thread and then by another.
  *
  * A promise that derives from hotpath::promise returns its awaiters through
  *
@@ -26,8 +26,8 @@
  *
  *	hotpath_result(text)	keeps the first 80 bytes of a text as the result of the call
  *
- * The awaiters behave as without it: they are asked the same questions in the same order, and may be
- * types that cannot be moved.  If watch_initial's awaiter is ready at once, the coroutine is
+ * The awaiters behave as without it: the same calls are made in the same order, and their types
+ * need not be movable.  If watch_initial's awaiter is ready at once, the coroutine is
  * suspended and resumed immediately.  Without -DHOTPATH all of it does nothing, and hotpath::promise is empty.
  *
  * gcc from 10 on and clang from 14 on, C++20.
@@ -72,7 +72,7 @@ class pause_
 		if (task_ != nullptr)
 			step(HOTPATH_STEP_CONTINUE);
 	}
-	/* It is suspended: perhaps it runs elsewhere by then, or is gone. */
+	/* It is suspended: by now it may run elsewhere, or be destroyed. */
 	HOTPATH_INLINE_ void keep() noexcept
 	{
 		task_ = nullptr;
@@ -90,7 +90,7 @@ class pause_
 
 enum class stage_ { first, later, last };
 
-/* An awaiter that tells the library when the coroutine is suspended and resumed. */
+/* An awaiter that notifies the library when the coroutine is suspended and resumed. */
 template <class Awaiter, stage_ stage> class watched_
 {
       public:
@@ -105,7 +105,7 @@ template <class Awaiter, stage_ stage> class watched_
 	{
 		if constexpr (stage == stage_::last)
 			hotpath_task_(task_, HOTPATH_STEP_READY, nullptr);
-		/* The handle is known to await_suspend only, which asks then. */
+		/* Only await_suspend knows the handle, so it makes the call. */
 		if constexpr (stage == stage_::first) {
 			is_asked_ = hotpath_hooks_4.task == nullptr;
 			if (!is_asked_)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - hotpath-sampler: the process that is there when the target is not.
+ * main.c - hotpath-sampler: the process that outlives the target.
  *
- * Folder: sampler - the helper process of a session: waits for all that can
- *   happen, and has them done
+ * Folder: sampler - the helper process of a session: waits for events and
+ *   dispatches them
  * May use: sampler/session segment
  *
  * Started by the first library of a session or by `hotpath run`, with the
@@ -12,9 +12,9 @@
  *
  *   the socket    a new image of the session asks for the segment
  *   a pidfd       a member ended
- *   the end word  the root exits and asks for the report; a futex, since that
- *                 and stores are all that the root may still use.  A thread
- *                 waits on it and passes it on through an eventfd
+ *   the end word the root exits and requests the report; a futex, since the
+ *                 root may only use that and stores. A thread waits on it and
+ *                 passes it on through an eventfd
  *   the report    `hotpath report` is done
  *   a ring        samples must be read
  *   a port        a client wants live figures: their server is started
@@ -24,11 +24,11 @@
  *
  * Separate threads scan held locks (sampler/session/look.h), woken by a futex.
  *
- * Each of these may be refused.  Then it is looked after every 20 ms instead, so
- * that nothing is left behind by a program that is gone.
+ * Each of these may be refused. Then it is polled every 20 ms instead, so that
+ * an ended program leaves nothing behind.
  *
- * The report is started when the root ends.  Then the sampler lives on, without
- * the root's stderr, until the last member is gone.
+ * The report is started when the root ends.  Then the sampler continues,
+ * without the root's stderr, until the last member is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -73,9 +73,9 @@
 
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
-#define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled unasked */
-#define ALONE_NS UINT64_C(200000000)	/* between questions whether the session is over */
-#define FALLBACK_MS 20	/* between checks of things that don't wake us */
+#define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled without a request */
+#define ALONE_NS UINT64_C(200000000)	/* between checks for the end of the session */
+#define FALLBACK_MS 20	/* between checks of things that do not wake us */
 #define STACK_SIZE (128 << 10)
 
 enum root_state { ROOT_RUNS, ROOT_ENDED, ROOT_REPORTED };
@@ -96,7 +96,7 @@ struct sampler {
 	struct hp_looker looker;
 	struct hp_server server;
 	enum root_state root;
-	_Atomic bool has_thread;	/* that wakes us when an end word changes; it reports that itself */
+	_Atomic bool has_thread;	/* that wakes us when an end word changes; it signals that itself */
 	uint32_t awaited;	/* segments whose end words have one */
 	bool is_blind;	/* epoll_wait is refused */
 	int epoll;
@@ -104,8 +104,8 @@ struct sampler {
 	int report_pidfd;
 	uint64_t look_ns;	/* when the next one is due */
 	uint64_t noted_ns;	/* when the clock was noted */
-	uint64_t scan_ns;	/* when the records must be looked at again; 0 = with the next look */
-	uint64_t sample_ns;	/* when sampling begins; 0 = it has, or never does */
+	uint64_t scan_ns;	/* when the records must be checked again; 0 = at the next scan */
+	uint64_t sample_ns;	/* when sampling begins; 0 = it has begun, or never will */
 	uint64_t reported_ticks;	/* when the report was started */
 	uint64_t asked_ns;	/* when the kernel was last queried for users of the segment */
 };
@@ -114,12 +114,12 @@ static struct sampler the_sampler;	/* threads have a segment for their argument 
 
 extern char **environ;
 
-/* ---- coming up ---- */
+/* ---- start ---- */
 
 /*
  * The kernel writes HP_SAMPLER_DIED over our pid in the segment when this
- * thread ends, even by SIGKILL: it takes the word for a robust mutex that we
- * hold.  So a waiting target learns of it without a system call that a seccomp
+ * thread ends, even by SIGKILL: it treats the word as a robust mutex that we
+ * hold. So a waiting target notices without a system call that a seccomp
  * filter could refuse.
  */
 static void announce(struct hp_header *header)
@@ -172,7 +172,7 @@ static bool start_thread(struct hp_segment *segment)
 	return error == 0;
 }
 
-/* A segment for each level may come at any time. */
+/* A segment for another level may be added at any time. */
 static void start_threads(struct sampler *sampler)
 {
 	const struct hp_segments *segments = &sampler->members.segments;
@@ -190,7 +190,7 @@ static bool watch_fd(const struct sampler *sampler, int fd, uint64_t data)
 	return epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* `hotpath run` starts us before the root, which then says its pid. */
+/* `hotpath run` starts us before the root, which then stores its pid. */
 static bool wait_for_root(struct sampler *sampler)
 {
 	struct hp_header *header = sampler->segment.header;
@@ -203,7 +203,8 @@ static bool wait_for_root(struct sampler *sampler)
 			return false;
 		hp_end_wait(&header->root_pid, 0, 100000000);
 	}
-	/* That is a child of the runner's: whoever wrote the number cannot mean anybody else. */
+	/* It must be a child of the runner, so a writer of the number cannot name any other
+	 * process. */
 	if (hp_level_read(&level, sampler->begin.root_pid, &parent) &&
 	    parent != sampler->begin.runner_pid)
 		return false;
@@ -213,7 +214,7 @@ static bool wait_for_root(struct sampler *sampler)
 	return true;
 }
 
-/* All that is set came with us: members write the segment. */
+/* Only settings that we started with: members can write the segment. */
 static void settings_read(struct sampler *sampler)
 {
 	const char *defaults = getenv(HP_DEFAULTS_VARIABLE);
@@ -269,8 +270,8 @@ static bool is_root(const struct sampler *sampler, uint32_t pid)
 }
 
 /*
- * It asks in the segment that it writes: of the others any process can set the word, and a root that gave up rights
- * is of another level than it was.
+ * It asks in the segment that it writes: in the others any process can set the word, and a root
+ * that dropped rights has another level than before.
  */
 static bool has_root_asked(const struct sampler *sampler)
 {
@@ -285,7 +286,7 @@ static bool has_root_asked(const struct sampler *sampler)
 	return false;
 }
 
-/* Records that looked dead once are asked about again, a moment later. */
+/* Records that looked dead once are checked again a moment later. */
 static void scan_to_the_end(struct sampler *sampler)
 {
 	hp_members_scan(&sampler->members);
@@ -301,18 +302,18 @@ static void report_is_done(struct sampler *sampler)
 	hp_end_let_go();
 	sampler->members.keep_root = false;
 	if (!sampler->settings.output_path)
-		(void)!chdir("/");	/* nothing of ours needs the folder of the target */
+		(void)!chdir("/");	/* we do not need the target's folder */
 	scan_to_the_end(sampler);
 	sampler->asked_ns = 0;
 }
 
-/* The report is read now, or may be read later. */
+/* The report is read now or later. */
 static bool is_wanted(const struct hp_settings *settings)
 {
 	return settings->format != HP_FORMAT_NONE || settings->keep;
 }
 
-/* Output of survivors of the root goes to a file as well. */
+/* Output of processes that outlive the root goes to a file as well. */
 static bool is_wanted_again(const struct hp_settings *settings)
 {
 	return settings->keep || (settings->format != HP_FORMAT_NONE && settings->output_path);
@@ -337,7 +338,7 @@ static bool has_others(const struct sampler *sampler)
 	return members->count > (hp_members_find(members, members->root_pid) ? 1 : 0);
 }
 
-/* The cost of profiling beside the program: stored at each look, and before the report. */
+/* The cost of profiling outside the program: stored at each scan, and before the report. */
 static void note_own_cpu(const struct sampler *sampler)
 {
 	struct hp_recorded *recorded = hp_segment_recorded_at(&sampler->segment);
@@ -377,7 +378,8 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	sampler->report_pidfd = (int)syscall(SYS_pidfd_open, sampler->end.report, 0);
 	if (sampler->report_pidfd >= 0 && watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT))
 		return;
-	report_ended(sampler);	/* an old kernel, or no room: joiners wait as long */
+	report_ended(
+		sampler);	/* an old kernel, or no room: joining processes wait until a timeout */
 }
 
 static void member_ended(void *context, uint32_t pid)
@@ -413,11 +415,11 @@ static void handle(struct sampler *sampler, uint64_t data)
 		eventfd_read(sampler->end_event, &count);
 		if (has_root_asked(sampler))
 			root_ends(sampler, -1, false);
-		break;	/* else a port is requested, which is looked after anyway */
+		break;	/* otherwise a port is requested, which is handled anyway */
 	case EVENT_REPORT:
 		report_ended(sampler);
 		break;
-	case EVENT_RING:	/* with all that is due */
+	case EVENT_RING:	/* with everything that is due */
 		break;
 	case EVENT_KNOCK:
 		hp_server_knock(&sampler->server);
@@ -449,21 +451,21 @@ static void look(struct sampler *sampler)
 	hp_members_poll(&sampler->members, sampler->is_blind, member_ended, sampler);
 	hp_members_judge(&sampler->members);
 	scan(sampler);
-	if (sampler->root != ROOT_ENDED) {	/* the report reads a still picture */
+	if (sampler->root != ROOT_ENDED) {	/* the report reads a consistent state */
 		wait_ms = hp_watcher_look(&sampler->watcher);
 		note_own_cpu(sampler);
 	}
 	if (sampler->root == ROOT_RUNS)
 		hp_perf_calm(&sampler->perf, sampler->watcher.busy_ns, sampler->watcher.switches);
-	else if (has_others(sampler))	/* one that was forked a moment before the root ended */
+	else if (has_others(sampler))	/* one that was forked just before the root ended */
 		hp_server_resume(&sampler->server);
 	sampler->look_ns = hp_clock_raw_ns() + (uint64_t)wait_ms * 1000000;
 }
 
 /*
- * Opening counters takes a helper that has just started longer than a short
- * program runs, and its report would wait for that.  A request for samples gets
- * all of them.
+ * For a newly started helper, opening counters takes longer than a short
+ * program runs, and its report would wait for that. If samples are requested,
+ * all are opened.
  */
 static uint64_t sample_delay(const struct hp_settings *settings)
 {
@@ -489,7 +491,7 @@ static void sample_if_due(struct sampler *sampler, uint64_t now)
 	hp_perf_start(&sampler->perf, sampler->members.root_pid, sampler->epoll, EVENT_RING);
 }
 
-/* Work that is due.  A bit early for the clock, so that it goes along with every fourth look. */
+/* Work that is due. Slightly early for the clock, so that it coincides with every fourth scan. */
 static void do_due(struct sampler *sampler)
 {
 	uint64_t now = hp_clock_raw_ns();
@@ -560,8 +562,8 @@ static bool is_over(struct sampler *sampler)
 	hp_members_scan(&sampler->members);
 	sampler->asked_ns = now;
 	/*
-	 * When a process was killed, the first scan suspects its death, the second one records
-	 * it: that is reported then.
+	 * When a process was killed, the first scan suspects its end, and the second one
+	 * records it, which is then reported.
 	 */
 	if (sampler->members.count || sampler->members.suspected)
 		return false;
@@ -571,7 +573,7 @@ static bool is_over(struct sampler *sampler)
 	return is_alone;
 }
 
-/* All possible reasons for waking up are checked, except the ports: live figures end then. */
+/* All possible reasons for waking up are checked, except the ports, so live figures end. */
 static void handle_all(struct sampler *sampler)
 {
 	static const uint64_t all[] = { EVENT_SOCKET, EVENT_END_WORD };

@@ -36,7 +36,7 @@ DIRECTIVE = re.compile(r"<!-- doc: (\w+) ?(.*?) ?-->$")
 TIMEOUT = 100  # s, for a page; one takes 1 to 3
 PRELUDE = """
 trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
-# eventually COMMAND... - until it succeeds.
+# eventually COMMAND... - repeats it until it succeeds.
 eventually()
 {
 	for try in {1..300}; do
@@ -108,7 +108,7 @@ def screen_of(command):
 def script(commands, notes):
     lines = [PRELUDE]
     for number, command in enumerate(commands):
-        # Another program may have the port: a page sets $port then.
+        # Another program may have the port: then a page sets $port.
         text = command.text.replace("localhost:6770", "localhost:${port:-6770}")
         if "screen" in command.directives:
             text = screen_of(command)
@@ -194,7 +194,7 @@ def complaints(command, compare):
     words = first_words(command.shown)
     printed = set(first_words(command.output))
     missing = [word for word in words if word not in printed]
-    # Rows come and go with the machine and its load; a view that changed loses most of them.
+    # Rows vary with the machine and its load; a view that has changed loses most of them.
     if len(missing) > len(words) * 0.5:
         yield f"shown output is no longer printed: {', '.join(missing[:8])}; scripts/refresh-docs.sh"
 
@@ -222,7 +222,7 @@ def handle(page, mode, passed, build, folder, root):
     parts = parse(text)
     commands = [part for part in parts if isinstance(part, Command) and part.runs and
                 part.directives.get("needs") in passed | {None}]
-    # Without samples of the CPU half of a report is missing: then only the exit status counts.
+    # Without CPU samples half of a report is missing: then only the exit status counts.
     compare = mode == "check" and "perf-events" in passed
     run(commands, folder, root, build)
     failed = False

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# refresh-golden.sh [--record|--record-kept] - writes the reports expected by test/golden/golden.bats again,
-# and the lists of test/golden/surface.bats; review the difference. With
-# --record the segments are recorded again too, which is needed only when their format has changed.
+# refresh-golden.sh [--record|--record-kept] - rewrites the reports expected by
+# test/golden/golden.bats, and the lists of test/golden/surface.bats; review the difference. With
+# --record the segments are recorded again too, which is needed only if their format has changed.
 #
 # A case is a directory of test/golden: segment.gz (the recorded data),
 # program.gz (the executable, for its names), and the reports.  Paths in a
-# segment are absolute, so the program lies in /tmp/hotpath-golden each time.  A
-# case with samples is a kept run (run.hp.gz) instead: names of the kernel's code
-# are only on the machine where it ran.
+# segment are absolute, so the program is always in /tmp/hotpath-golden. A case
+# with samples is a kept run (run.hp.gz) instead: names of the kernel's code are
+# only available on the machine where it ran.
 
 cd "$(dirname "$0")/.." || exit 1
 . test/golden/views.sh
@@ -44,7 +44,7 @@ record_kept()
 	mkdir -p "$golden_place/bin" && cp "$golden_build"/libhotpath.so "$golden_build"/hotpath \
 		"$golden_build"/hotpath-sampler "$golden_build"/hotpath-run "$golden_place/bin" || exit
 	cc -O2 -g -finstrument-functions "$@" -o "$golden_place/$name" "$source" -lm -lpthread || exit
-	# From there: the run has paths of its files, and the revision of the folder that it ran in.
+	# From there: the run has paths of its files, and the revision of its folder.
 	(cd "$golden_place" && HOTPATH_SEGMENT_SIZE=8M HOTPATH_OUTPUT_FORMAT=none HOTPATH_CPU=perf \
 		XDG_STATE_HOME=$golden_place/state \
 		"$golden_place/bin/hotpath-run" "$golden_place/$name" >/dev/null) || exit
@@ -68,7 +68,7 @@ for case in test/golden/*/; do
 	done
 done
 for list in $surface_lists; do
-	# Its screens are taken when they stay as they are for a second.
+	# Its screens are captured once they do not change for a second.
 	surface "$list" . >"$golden_place/$list.txt" && mv "$golden_place/$list.txt" "test/golden/surface/$list.txt" || exit
 done
 git --no-pager diff --stat -- test/golden

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# refresh-readme.sh - puts the demo's report, as it comes out here and now, into
-# README.md, between the two marks.  Needs a build and the products of `make
+# refresh-readme.sh - puts the demo's current report into README.md, between the
+# two marks.  Needs a build and the products of `make
 # demo`.
 
 cd "$(dirname "$0")/.." || exit 1

@@ -3,7 +3,7 @@
  * clock.h - the clock of a session: ticks, and how they become nanoseconds.
  *
  * Every time in the segment is a number of ticks of one clock, chosen once by
- * the creator of the segment: the processor's own counter where it runs at one
+ * the creator of the segment: the processor's own counter if it runs at one
  * rate on all cores and may be read (10 ns or less), else CLOCK_MONOTONIC_RAW.
  * Its frequency is never queried: the header holds two moments, each a reading
  * of both time bases, and readers interpolate between them.

@@ -15,7 +15,7 @@
 /* Appends the settings in a PT_NOTE segment to `text`; "" = none. */
 void hp_defaults_add(char text[HP_DEFAULTS_MAX], const char *notes, const char *end);
 
-/* Stores `text` in a segment that no one else uses yet. */
+/* Stores `text` in a segment that nobody else uses yet. */
 void hp_defaults_keep(const struct hp_segment *segment, const char *text);
 
 /* The stored text; "" = none. */

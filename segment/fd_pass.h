@@ -12,9 +12,9 @@
 void hp_fd_send(int socket, int fd);
 
 /*
- * Takes the descriptor of the next message; it is closed at exec.  `flags` as recvmsg(2) has them.
+ * Takes the descriptor of the next message; it is closed at exec.  `flags` as for recvmsg(2).
  * Returns it, -errno of recvmsg(2), -ENODATA at the end, or -EPROTO: the message did not have
- * exactly one.  Then all that it had are closed.
+ * exactly one. Then all its descriptors are closed.
  */
 int hp_fd_receive(int socket, int flags);
 

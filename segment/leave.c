@@ -5,7 +5,7 @@
  *
  * Leaving replaces the shared mapping with a private one of the same contents
  * at the same address. So other threads of the process can continue whatever
- * they are doing in it, and no one else sees it. The private mapping is made in
+ * they are doing in it, and nobody else sees it. The private mapping is made in
  * advance, while the descriptor is open, and is inaccessible: it costs address
  * space but no memory, and moving it over the shared one is a single system
  * call.

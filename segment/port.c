@@ -72,11 +72,11 @@ const char *hp_port_remedy(int error)
 {
 	switch (error) {
 	case EADDRINUSE:
-		return "; all ports of net.ipv4.ip_local_port_range are taken: name another one";
+		return "; all ports of net.ipv4.ip_local_port_range are taken: choose another one";
 	case EADDRNOTAVAIL:
 		return "; this machine has no such address";
 	case EACCES:
-		return "; ports below net.ipv4.ip_unprivileged_port_start are root's";
+		return "; ports below net.ipv4.ip_unprivileged_port_start are reserved for root";
 	case EMFILE:
 		return "; raise the limit of open files (ulimit -n)";
 	case ENFILE:

@@ -11,7 +11,7 @@
  * gone.
  *
  * The bound shares a word with a count of its changes, so a sampler that found
- * no one removes it only if no one arrived meanwhile.
+ * nobody removes it only if no one arrived meanwhile.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -219,7 +219,7 @@ static void remove_path(const char *wished, int fd)
 /*
  * Returns a descriptor or -errno.  `careful` is set where pages may be refused.
  * Seals keep other processes from changing its size, and let the sampler find
- * out if any process still maps it.
+ * out whether any process still maps it.
  */
 static int open_memory(uint32_t *careful)
 {

@@ -64,7 +64,7 @@ struct hp_segment {
 	void *spare;	/* writers: replacement mapping for leaving; NULL = none */
 	uint64_t spare_size;
 	uint64_t records_at;	/* writers: only the header page and the part from here on are mapped */
-	bool is_private;	/* writers: left; no one else sees it */
+	bool is_private;	/* writers: left; nobody else sees it */
 };
 
 /* All segments that the helper writes, the session's own first. */
@@ -87,7 +87,7 @@ struct hp_segment_wish {
 	const char *path;	/* HOTPATH_SEGMENT_PATH, `%p` = pid; NULL or "" = a memfd */
 	uint32_t timing;	/* enum hp_timing */
 	uint32_t logs_limit;
-	uint32_t root_pid;	/* 0 = not known yet (the runner sets it) */
+	uint32_t root_pid;	/* 0 = not yet known (the runner sets it) */
 	uint32_t runner_pid;	/* 0 = none */
 	const char *token;	/* HP_TOKEN_SIZE hex digits, see session.h */
 };
@@ -101,7 +101,7 @@ struct hp_segment_wish {
 int hp_segment_create(struct hp_segment *segment, const struct hp_segment_wish *wish);
 
 /*
- * Makes a segment for a trust level below that of `session`: the same header, but offsets from
+ * Creates a segment for a trust level below that of `session`: the same header, but offsets from
  * `begin` to `end`.  Returns 0 or -errno.
  */
 int hp_segment_create_level(struct hp_segment *segment, const struct hp_segment *session,
@@ -122,7 +122,7 @@ struct hp_user hp_segment_owner(int fd);
 /* Closes the descriptor, keeps the mapping. */
 void hp_segment_close_fd(struct hp_segment *segment);
 
-/* Unmaps and closes.  Accepts a half-made one and HP_SEGMENT_NONE. */
+/* Unmaps and closes.  Accepts a half-created one and HP_SEGMENT_NONE. */
 void hp_segment_release(struct hp_segment *segment);
 
 /*
@@ -203,8 +203,8 @@ bool hp_segment_stay_narrow(const struct hp_segment *segment, uint32_t holder, u
 bool hp_segment_widen(const struct hp_segment *segment, bool (*is_gone)(uint32_t pid));
 
 /*
- * Address of a record at `offset`, or NULL if a record of `bytes` there would
- * be misaligned or outside of the mapped part.  Readers use nothing else to
+ * Address of a record at `offset`, or NULL if a record of `bytes` there
+ * would be misaligned or outside the mapped part.  Readers use nothing else to
  * follow an offset.
  */
 static inline void *hp_segment_at(const struct hp_segment *segment, uint64_t offset, uint64_t bytes)
@@ -314,7 +314,7 @@ static inline uint32_t hp_segment_recorded_kinds(const struct hp_segment *segmen
 	return atomic_load_explicit(&hp_segment_recorded_at(segment)->kinds, memory_order_relaxed);
 }
 
-/* CPU time that the sampler used so far, ns; 0 = not known. */
+/* CPU time that the sampler has used so far, ns; 0 = unknown. */
 static inline uint64_t hp_segment_helper_cpu_ns(const struct hp_segment *segment)
 {
 	return atomic_load_explicit(&hp_segment_recorded_at(segment)->helper_cpu_ns,

@@ -60,7 +60,7 @@ static inline void hp_seq_begin_32(uint32_t *version)
 }
 
 /*
- * Claims the place if its version is `was` and no one else writes it. Acquire:
+ * Claims the place if its version is `was` and nobody else writes it. Acquire:
  * our words come after those of the previous writer.
  */
 static inline bool hp_seq_claim_if(uint64_t *version, uint64_t was)

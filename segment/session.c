@@ -381,7 +381,7 @@ struct birth {
 	const char *path;
 	char *const *arguments;
 	char **environment;
-	const struct hp_session *session;	/* its defaults and begin are handed on */
+	const struct hp_session *session;	/* its defaults and start are passed on */
 	int segment;
 	int socket;	/* -1 = none */
 	uint64_t wait_ms;	/* BIRTH_AWAITED only */
@@ -460,7 +460,7 @@ static bool place_fds(const struct birth *birth)
 	return true;
 }
 
-/* 0 and 1, and 2 if the target had none, lead nowhere. */
+/* 0 and 1, and 2 if the target had none, are /dev/null. */
 static void place_nothing(const struct birth *birth)
 {
 	/* If the target has no stderr, one of our descriptors may have got number 2. */
@@ -536,7 +536,7 @@ static int be_intermediate(void *argument)
 	return 0;
 }
 
-/* The intermediate ends at once, or when the report it waits for does. */
+/* The intermediate ends at once, or when the report that it waits for ends. */
 static int reap(int pid, struct birth *birth)
 {
 	struct timespec slice = { 0, ALONE_SLICE_NS };

@@ -5,7 +5,7 @@
  * A session is a root process and everything it starts.  Its token, 16 hex
  * digits, names an abstract SOCK_SEQPACKET socket, "hotpath-TOKEN", held by the
  * sampler; children find it by HOTPATH_SESSION=TOKEN:SAMPLER_PID in the
- * environment.  The first process makes it:
+ * environment.  The first process creates it:
  *
  *   hp_session_init      a token
  *   hp_segment_create    with that token
@@ -13,8 +13,8 @@
  *   hp_session_spawn     the sampler gets segment, socket and stderr
  *   hp_session_release, hp_segment_close_fd: the target keeps no descriptor
  *
- * Every later image that finds HOTPATH_SESSION calls hp_session_join, and makes
- * its own session if that fails.  At its end the root calls hp_session_end.
+ * Every later image that finds HOTPATH_SESSION calls hp_session_join, and
+ * creates its own session if that fails.  At its end the root calls hp_session_end.
  *
  * Used inside the target: system calls only, no malloc, no stdio, errno kept;
  * signal dispositions and the signal mask are left as they were.
@@ -115,7 +115,7 @@ int hp_session_join(struct hp_session *session, struct hp_segment *segment, cons
 int hp_session_ask(const struct hp_session *session);
 
 /*
- * For a reader outside of the session: a read-only descriptor of the segment,
+ * For a reader outside the session: a read-only descriptor of the segment,
  * or -errno.
  */
 int hp_session_look(const char *token);
@@ -131,7 +131,7 @@ enum hp_session_outcome {
 };
 
 /*
- * The root's last call: asks for the report and waits for it, `wait_ms` at most
+ * The root's last call: requests the report and waits for it, `wait_ms` at most
  * (HOTPATH_EXIT_WAIT_MS).  Under `hotpath run` it waits only until the sampler
  * has read the process's last state; the runner, which also needs the exit
  * status, waits for the report.  Stores and futex only, so it works under

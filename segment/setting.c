@@ -228,7 +228,7 @@ static void refuse_section(const struct reader *r, const struct hp_setting *s, c
 	line_add(&line, word, length < 40 ? length : 40);
 	line_add(&line, length > 40 ? "...'; the nearest is '" : "'; the nearest is '", SIZE_MAX);
 	line_add(&line, nearest, size);
-	line_add(&line, "', `hotpath help sections` has all; ", SIZE_MAX);
+	line_add(&line, "', `hotpath help sections` lists all; ", SIZE_MAX);
 	line_add(&line, has_rest ? "using the rest" : "default: ", SIZE_MAX);
 	line_add(&line, has_rest ? "" : s->usual, SIZE_MAX);
 	r->complain(r->context, line.text);

@@ -96,7 +96,7 @@ struct hp_settings {
 	uint64_t mutexes_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t rw_locks_limit;	/* HP_LIMIT_UNSET = not set */
 	uint64_t runtime_interval_ms;	/* of answers on event loops */
-	uint64_t loop_lag_ms; /* a longer busy span of an event loop is a finding */
+	uint64_t loop_lag_ms;	/* a longer busy span of an event loop is a finding */
 	uint64_t log_length;	/* bytes */
 	uint64_t name_depth;
 	uint64_t logs_limit;
@@ -125,12 +125,12 @@ struct hp_settings {
 	const char *slow_buckets;	/* NULL = built-in */
 	const char *report;	/* names of sections; NULL = short */
 	const char *output_path;
-	const char *sort; /* a column: see report/section/order.h */
+	const char *sort;	/* a column: see report/section/order.h */
 	const char *focus;
 	const char *without;	/* names of libraries; NULL = none */
 	const char *label;
 	const char *user_metadata;
-	const char *source_root;	/* NULL = not known */
+	const char *source_root;	/* NULL = unknown */
 	const char *segment_path;
 	const char *profile_dir;
 	const char *only;

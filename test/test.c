@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test.c - runs the tests that test.h has registered, and says TAP.
+ * test.c - runs the tests that test.h has registered, and prints TAP.
  *
- * The child that runs a test tells the outcome by its exit status; a death by
- * signal, a sanitizer's exit or any other status is a failure.  What a child
- * has to say beyond that (the reason of a skip) goes through a shared page.
- * Lines for humans start with "#", on stdout, so that they stand beside the
- * test they belong to.
+ * The child that runs a test reports the outcome by its exit status; a death by
+ * signal, a sanitizer's exit or any other status is a failure.  Further
+ * information (the reason of a skip) goes through a shared page. Lines for
+ * humans start with "#", on stdout, so that they are next to their test.
  */
 #include "test/test.h"
 
@@ -18,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEST_SECONDS 600 /* a test that takes longer hangs; a busy machine is slow */
+#define TEST_SECONDS 600	/* a test that takes longer hangs; a busy machine is slow */
 
 enum outcome { PASSED = 0, FAILED = 1, SKIPPED = 77, UNCHECKED = 78 };
 
@@ -26,7 +25,7 @@ extern const struct hp_test *const __start_hp_tests[] __attribute__((weak));
 extern const struct hp_test *const __stop_hp_tests[] __attribute__((weak));
 
 static atomic_int checks;
-static char *skip_reason; /* shared by parent and child */
+static char *skip_reason;	/* shared by parent and child */
 
 static void fail_at(const struct hp_place *place)
 {
@@ -80,7 +79,7 @@ void hp_check_near(const struct hp_place *place, double got, double want, double
 	end_failed();
 }
 
-/* Line by line, for a "#" in front of each. */
+/* Line by line, with a "#" before each. */
 static void print_text(const char *what, const char *text)
 {
 	printf("#   %s ", what);
@@ -130,7 +129,7 @@ void hp_skip(const char *reason)
 	_exit(SKIPPED);
 }
 
-/* The child: exit() and not _exit(), since leaks are looked for on that way. */
+/* The child: exit() and not _exit(), since exit() checks for leaks. */
 static void run(const struct hp_test *test) __attribute__((noreturn));
 static void run(const struct hp_test *test)
 {
@@ -175,7 +174,7 @@ static bool run_and_tell(int number, const struct hp_test *test)
 	return is_ok;
 }
 
-/* Compared as numbers: for the compiler these are unrelated arrays. */
+/* Compared as numbers: to the compiler these are unrelated arrays. */
 static size_t count(void)
 {
 	uintptr_t bytes = (uintptr_t)__stop_hp_tests - (uintptr_t)__start_hp_tests;

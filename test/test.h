@@ -9,13 +9,13 @@
  *
  * TEST puts a pointer to its record into a linker section; test.c, which every
  * binary of test/unit is linked with, walks the section.  Each test runs in its
- * own process (a crash or a hang fails that test and no other; its changes of
- * the environment and its closes stay in it) and the outcome is printed as TAP.
- * A failed check says both values and ends the test; it may be made by any
- * thread.  A test that made no check fails.  A test that cannot run here says
- * SKIP with a reason.
+ * own process (a crash or a hang fails that test and no other; its changes to
+ * the environment and to descriptors do not affect others) and the outcome is
+ * printed as TAP. A failed check prints both values and ends the test; any
+ * thread may make it. A test without any check fails. A test that cannot run
+ * here calls SKIP with a reason.
  *
- * Run one binary with a word to run the tests whose name contains it.
+ * Run a binary with a word to run only the tests whose name contains it.
  */
 #ifndef HP_TEST_TEST_H
 #define HP_TEST_TEST_H

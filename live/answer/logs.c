@@ -203,7 +203,7 @@ struct hp_answer *hp_logs_alloc(struct hp_snapshot *snapshot, const struct hp_re
 	if (!calls)
 		cJSON_AddStringToObject(
 			list, "message",
-			"single calls are known only for functions compiled with the flags of hotpath flags");
+			"single calls are recorded only for functions compiled with the flags of hotpath flags");
 	cJSON_Delete(rows);
 	return hp_answer_json(200, list);
 }

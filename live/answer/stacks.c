@@ -82,7 +82,8 @@ static struct hp_answer *taken(uint64_t pid)
 	hp_session_helper_path(path, NULL, folder, "hotpath");
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)pid);
 	hp_capture_init(&capture, argv, NULL);
-	/* Where the stacks may not be taken it still prints JSON: the reason, and the recorded data. */
+	/* If the stacks may not be taken, it still prints JSON: the reason, and the recorded
+	 * data. */
 	if (capture.out[0] == '{')
 		answer = hp_answer_new(200, HP_TYPE_JSON, hp_xstrdup(capture.out),
 				       strlen(capture.out));

@@ -15,7 +15,7 @@
 #include "report/base/memory.h"
 #include "segment/clock.h"
 
-#define LATE_NS UINT64_C(2000000000) /* since the last look: the console was paused */
+#define LATE_NS UINT64_C(2000000000)	/* since the last refresh: the console was paused */
 
 void hp_target_init_fd(struct hp_target *target, int fd)
 {
@@ -69,7 +69,7 @@ bool hp_target_is_live(const struct hp_target *target)
 	return target->fd >= 0;
 }
 
-/* A segment in a file may have been cut since. */
+/* A segment in a file may have been truncated since. */
 static bool is_mapped_whole(const struct hp_target *target)
 {
 	struct stat status;
@@ -80,8 +80,8 @@ static bool is_mapped_whole(const struct hp_target *target)
 }
 
 /*
- * After the end: the first look, if it came soon enough to be right within LATE_NS, or else the
- * last one before, when the session was still there.
+ * After the end: the first refresh, if it is accurate to LATE_NS, otherwise the last one
+ * before, when the session still existed.
  */
 static struct hp_moment moment_of(struct hp_target *target, uint32_t clock_kind)
 {

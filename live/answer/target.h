@@ -20,7 +20,7 @@ struct hp_target {
 	bool is_taken;
 	atomic_bool is_over;	/* no process is left to record */
 	bool is_settled;	/* so `seen` is final */
-	struct hp_moment seen;	/* of the last look; 0 = none */
+	struct hp_moment seen;	/* of the last refresh; 0 = none */
 };
 
 /* A session's segment; takes over the descriptor. */
@@ -42,8 +42,8 @@ bool hp_target_init_run(struct hp_target *target, const char *path, hp_complain 
 bool hp_target_is_live(const struct hp_target *target);
 
 /*
- * The session was seen to have ended without a word: everybody in it was killed. Calls that were
- * open last until now, or, if nobody had looked for some time, until the last look. Any thread.
+ * The session was found to have ended without notice: all its processes were killed. Open calls
+ * last until now, or, if there was no recent refresh, until the last one. Any thread.
  */
 void hp_target_stop(struct hp_target *target);
 

@@ -57,7 +57,7 @@ static void refresh(struct hp_cache *cache, uint64_t most_ns)
 		cache->is_lost = true;
 }
 
-/* Makes the entry's answer. The entry may be evicted meanwhile if no one waits for it. */
+/* Makes the entry's answer. The entry may be evicted meanwhile if nobody waits for it. */
 static void entry_fill(struct hp_cache *cache, const struct hp_request *request)
 {
 	uint64_t missing = hp_snapshot_missing(&cache->snapshot);

@@ -36,9 +36,9 @@ static const char help_text[] =
 	"Usage: hotpath load [--no-open] [PROFILE | RUN]\n"
 	"\n"
 	"Serves a profile (hp.json.gz, of hotpath or samply) to profiler.firefox.com in a browser of\n"
-	"this machine, and opens it there.  Ends with Ctrl-C.  RUN is a run that was kept: a file,\n"
+	"this machine, and opens it there.  Ends with Ctrl-C.  RUN is a kept run: a file,\n"
 	"or what `hotpath list` shows, a pid or a program's name; without one it is the newest.\n"
-	"A program that runs is shown as far as it came.\n"
+	"A running program is shown as it is so far.\n"
 	"\n"
 	"  --no-open   print the address only\n";
 
@@ -167,7 +167,7 @@ static int run_open(struct load *load, const char *path)
 		 : !hp_target_init_run(&target, NULL, hp_input_say, NULL))
 		return HP_EXIT_FAILED;
 	if (!hp_target_look(&target, &segment)) {
-		fprintf(stderr, "hotpath load: %s cannot be read any more\n", path);
+		fprintf(stderr, "hotpath load: %s can no longer be read\n", path);
 		hp_target_release(&target);
 		return HP_EXIT_FAILED;
 	}

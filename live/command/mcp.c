@@ -40,9 +40,9 @@ struct stdio {
 
 static const char usage_text[] =
 	"Usage: hotpath mcp [PID | SESSION | FILE]\n"
-	"Speak the Model Context Protocol over stdin and stdout, for agents: about the program that\n"
+	"Speak the Model Context Protocol over stdin and stdout, for agents, about the program that\n"
 	"runs under the profiler, the one with this PID or SESSION (see hotpath list), or a FILE or\n"
-	"run that is over. Without one, the newest.\n\n"
+	"finished run.  Without one, the newest.\n\n"
 	"  -h, --help       this\n\n"
 	"  claude mcp add hotpath -- hotpath mcp\n"
 	"  {\"mcpServers\": {\"hotpath\": {\"command\": \"hotpath\", \"args\": [\"mcp\"]}}}\n\n"
@@ -108,7 +108,7 @@ static bool target_take(struct stdio *stdio, const char *name)
 	cache = hp_cache_new(&target, &stdio->settings, hp_routes());
 	if (!cache)
 		return false;
-	hp_cache_free(stdio->cache);	/* only one message is in progress: no one waits */
+	hp_cache_free(stdio->cache);	/* only one message is in progress: nobody waits */
 	stdio->cache = cache;
 	free(stdio->wrong);
 	stdio->host.wrong = stdio->wrong = NULL;

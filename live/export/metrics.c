@@ -271,7 +271,7 @@ static enum hp_family_kind kind_of(const struct hp_metric *metric)
 
 /*
  * The crate has a counter and a histogram that differ in _total only.  In OpenMetrics, where that
- * is no part of a counter's name, one of them would be the other's double.
+ * is not part of a counter's name, the two would collide.
  */
 static bool is_taken(const struct metrics *m, const struct hp_section *section,
 		     const struct hp_metric *metric)
@@ -344,7 +344,7 @@ static void lists_write(struct metrics *m)
 
 /* --- threads and memory --- */
 
-/* A thread that had no tick of the kernel's yet was in one of the two, nobody knows in which. */
+/* A thread that no kernel tick has hit yet was in one of the two, but it is unknown in which. */
 static void cpu_write(struct metrics *m, const struct hp_model_thread *thread,
 		      const struct hp_label_pair *labels, struct hp_label_pair *mode)
 {

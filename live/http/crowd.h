@@ -4,7 +4,7 @@
  *
  * The first third of the places is for everybody. Beyond it, the kernel tells
  * the owner of each connection: the owner of the server and root have another
- * third that no one else can use. Clients in the last third get 503 with
+ * third that nobody else can use. Clients in the last third get 503 with
  * Retry-After; when that is full, too, connections are closed at once. With a
  * token everybody counts as the owner, since anybody may know the token.
  *

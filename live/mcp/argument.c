@@ -33,7 +33,7 @@ struct argument {
 #define PLACE(field) offsetof(struct hp_mcp_arguments, field)
 
 static const struct argument limit_argument = { "limit", LIMIT, PLACE(limit), false,
-						"rows at most" };
+						"maximum number of rows" };
 static const struct argument topic_arguments[] = {
 	{ "topic", TEXT, PLACE(topic), false, "name of a tool; without it, all" },
 };
@@ -43,7 +43,7 @@ static const struct argument choose_arguments[] = {
 static const struct argument compare_arguments[] = {
 	{ "before", NAME, PLACE(before), true, "`run` from a row of runs, or its pid" },
 	{ "after", NAME, PLACE(after), true, "the same for the later run" },
-	{ "limit", LIMIT, PLACE(limit), false, "rows of each section at most" },
+	{ "limit", LIMIT, PLACE(limit), false, "maximum number of rows of each section" },
 };
 
 /* The samples of the CPU are an object, with rows within. */

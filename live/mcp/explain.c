@@ -30,7 +30,7 @@ static const struct entry entries[] = {
 	{ .section = &hp_calltree_section },
 	{ .topic = { "callers",
 		     "All paths to a function together: the first row is the function, the rows below "
-		     "it are its callers, with its calls and its time from there.",
+		     "it are its callers, with its calls and its time for each.",
 		     "hot_path for the chain with most time; functions_timing for ids." } },
 	{ .section = &hp_alloc_functions_section },
 	{ .section = &hp_alloc_sites_section },

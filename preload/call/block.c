@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block.c - see block.h: labels, and the way from the program to us.
+ * block.c - see block.h: labels, and the connection from the program to the library.
  *
- * Labels hang in a list of the object that holds the descriptor.  All threads
- * of all processes of the session add to it, without a lock: a label is looked
- * for, and if it is missing pushed on top of exactly the list that was looked
- * through.  So no label is there twice.
+ * The object that holds the descriptor has a list of labels. All threads of
+ * all processes of the session add to it, without a lock: a thread searches
+ * for a label, and if it is missing, pushes it onto exactly the list that it
+ * searched. So no label exists twice.
  */
 #include "preload/call/block.h"
 
@@ -31,7 +31,7 @@
 /* A key that belongs to no label: see hp_block_is_nameless. */
 static const char nameless;
 
-/* A descriptor as it is recorded. */
+/* A descriptor as recorded. */
 struct place {
 	const struct hotpath_block *block;
 	enum hp_label_kind kind;
@@ -210,7 +210,7 @@ static struct hp_label *label_get(struct hp_object *object, const struct place *
 	}
 }
 
-/* The label of a descriptor: made when it is new; NULL = no room. */
+/* The label of a descriptor: created if it is new; NULL = no room. */
 static struct hp_label *label_of(const struct hotpath_block *block, enum hp_label_kind kind)
 {
 	struct place place;
@@ -266,7 +266,7 @@ struct hp_label *hp_block_name(struct hotpath_block *name)
 	return label;
 }
 
-/* --- the way to us --- */
+/* --- the connection to the library --- */
 
 static void hooks_fill(struct hotpath_hooks *hooks, uint32_t count, bool is_recorded)
 {
@@ -281,7 +281,7 @@ static void hooks_fill(struct hotpath_hooks *hooks, uint32_t count, bool is_reco
 		__atomic_store_n(&pointers[i], is_recorded ? ours[i] : NULL, __ATOMIC_RELAXED);
 }
 
-/* True if [address, +size) is memory of the object that may be written. */
+/* True if [address, +size) is writable memory of the object. */
 static bool is_writable(const struct dl_phdr_info *info, uintptr_t address, size_t size)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -330,7 +330,7 @@ void hp_block_offer(bool is_recorded)
 	dl_iterate_phdr(object_look, &is_recorded);
 }
 
-/* The kernel says where the program's headers are, and one of them where that should be. */
+/* The kernel tells where the program's headers are, and one of them where they should be. */
 void hp_block_defaults(char text[HP_DEFAULTS_MAX])
 {
 	const ElfW(Phdr) *heads = (const ElfW(Phdr) *)getauxval(AT_PHDR);

@@ -2,9 +2,9 @@
 /*
  * block.h - pieces of code that the source marks and names (include/hotpath.h).
  *
- * A block goes the way of a function.  In the place of a function's address
- * stands its key: the address of its label's record in the segment.  So blocks
- * of one label have one key, also after a dlclose and in other processes of the
+ * A block is handled like a function, with a key instead of the function's
+ * address: the address of its label's record in the segment. So blocks of one
+ * label have one key, also after a dlclose and in other processes of the
  * session; and no function has it.
  */
 #ifndef HP_PRELOAD_CALL_BLOCK_H
@@ -26,13 +26,14 @@ uintptr_t hp_block_key(struct hotpath_block *block);
 /* The label after a key; NULL = it is the address of a function. */
 const struct hp_label *hp_block_label(uintptr_t key);
 
-/* One of a segment that the process has left: its like in the present one; NULL = no room. */
+/* For a label of a segment that the process has left: its copy in the present one; NULL = no
+ * room. */
 const struct hp_label *hp_block_again(const struct hp_label *before);
 
 /* Where its descriptor was first seen; NULL = in no object. */
 const struct hp_module *hp_block_module(const struct hp_label *label);
 
-/* Blocks whose label found no room; they are counted as `<other>`. */
+/* Blocks without room for their label; they are counted as `<other>`. */
 bool hp_block_is_nameless(uintptr_t key);
 
 /* The label of a HOTPATH_NAME, which knows it from now on; NULL = no room.  The gate is shut. */
@@ -45,8 +46,8 @@ size_t hp_block_text(const char *text, size_t most);
 void hp_block_defaults(char text[HP_DEFAULTS_MAX]);
 
 /*
- * The program's pointers to our hooks, in all modules loaded so far; false = they are
- * taken back.
+ * Sets the program's pointers to our hooks, in all modules loaded so far; false =
+ * clears them.
  */
 void hp_block_offer(bool is_recorded);
 

@@ -3,14 +3,14 @@
  * calibrate.c - the cost of our own hooks.
  *
  * The real hooks run around functions of known work, on a thread state whose
- * block lies in private memory, so that nothing of it is seen in the segment.
- * The least of several rounds counts: every disturbance makes a round longer.
+ * block is in private memory, so that the segment is not affected. The
+ * minimum of several rounds counts: every disturbance makes a round longer.
  *
- * A processor overlaps the hooks with the code around them.  Code that waits
- * for its own results leaves it room: there a counted call is almost free. Code
- * that keeps all units busy pays in full.  So the cost is measured around one
- * function of either kind, of some 20 ns, and the mean is subtracted;
- * doc/internals/design.md says how far off that is.
+ * A processor overlaps the hooks with the code around them. Code that waits for
+ * its own results leaves room for that: there a counted call is almost free.
+ * Code that keeps all units busy pays in full. So the cost is measured around
+ * one function of each kind, of some 20 ns, and the mean is subtracted;
+ * doc/internals/design.md gives the error.
  */
 #include "preload/call/calibrate.h"
 
@@ -54,7 +54,7 @@
 
 static volatile uint64_t work_sink;
 
-/* Every step waits for the one before. */
+/* Every step waits for the previous one. */
 static inline __attribute__((always_inline)) void work_waiting(void)
 {
 	uint64_t x = work_sink;
@@ -77,8 +77,9 @@ static inline __attribute__((always_inline)) void work_busy(void)
 }
 
 /*
- * What the hooks' cost is beyond: times are of the program as it was compiled, with hooks that do nothing
- * (doc/internals/estimates.md). So the calls, and what their arguments take, are no cost of ours.
+ * The baseline of the hooks' cost: times are those of the program as it was compiled, with hooks
+ * that do nothing (doc/internals/estimates.md). So the calls and their arguments do not count as
+ * our cost.
  */
 static HP_ALONE void nothing(void *function, void *site)
 {
@@ -112,14 +113,14 @@ HOOKED(empty, )
 HOOKED(waiting, work_waiting())
 HOOKED(busy, work_busy())
 
-/* One function in its ways: ticks of HP_CALLS calls, the least of the rounds. */
+/* One function in its variants: ticks of HP_CALLS calls, the minimum of the rounds. */
 struct kind {
 	void (*plain)(void);
 	void (*hooked)(void);
 	uint64_t plain_ticks;
 	uint64_t timed_ticks;
 	uint64_t counted_ticks;
-	int64_t timed_inside;	/* the hooks' reading of a timed call, fine ticks */
+	int64_t timed_inside;	/* what the hooks measure for a timed call, fine ticks */
 	int64_t sampled_inside;	/* and of a sampled one */
 };
 
@@ -187,7 +188,7 @@ static void round_doubled(struct hp_local *me, const struct kind *kind)
 	hp_marginal_known(fine(counted - plain), fine(doubled - counted));
 }
 
-/* Calls that are sampled come as a surprise to the processor. */
+/* The processor does not predict sampled calls. */
 static void round_sampled(struct hp_local *me, struct kind *kind)
 {
 	struct hp_row *row = row_of(me, kind);
@@ -202,7 +203,7 @@ static void round_sampled(struct hp_local *me, struct kind *kind)
 	me->gap = me->countdown = 0;
 }
 
-/* In turns, so that a disturbance of the machine affects all of them. */
+/* Alternating, so that a disturbance of the machine affects all of them. */
 static void measure_kinds(struct hp_local *me, struct kind *kinds, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -282,14 +283,14 @@ static void conclude(struct hp_header *header, const struct kind *kinds)
 	header->cost_inside_sampled = natural(kinds[0].sampled_inside);
 	header->cost_less = natural(kinds[0].timed_inside - beyond_timed);
 	header->cost_less_sampled = natural(kinds[0].sampled_inside - beyond_sampled);
-	/* Last: others see by it that this is done. */
+	/* Last: this tells others that calibration is done. */
 	__atomic_store_n(&header->cost_timed, natural(timed) + 1, __ATOMIC_RELEASE);
 }
 
 /*
- * Of several calibrations the one counts during which the machine was quietest,
- * judged by the functions whose hooks do nothing: the least of each figure would be too
- * little, since they scatter.
+ * Of several calibrations, the one on the quietest machine counts, judged by the
+ * functions whose hooks do nothing. The minimum of each figure would be too low, since
+ * they scatter.
  */
 static bool is_quietest(const struct kind *kinds)
 {
@@ -322,7 +323,7 @@ static void measure(struct hp_local *me, struct hp_header *header)
 	hp_truth_settle();
 }
 
-/* All signals wait, so that no handler's calls go astray; the mask is as before then. */
+/* All signals are blocked, so that no handler's calls are lost; then the mask is restored. */
 static void signals_hold(uint64_t *before)
 {
 	uint64_t all = UINT64_MAX;

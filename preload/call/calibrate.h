@@ -8,7 +8,7 @@
 #include "segment/layout/header.h"
 
 /*
- * The cost_ fields of the header are there after it.  Only the session's first
+ * It sets the cost_ fields of the header.  Only the session's first
  * hook measures them, so a program without instrumented functions does not pay.
  */
 void hp_calibrate_first(struct hp_header *header);

@@ -18,9 +18,9 @@ static inline uint64_t hp_clock(const struct hp_local *me)
 }
 
 /*
- * The same after all that was begun before: the counter may be read while a
+ * The same, after all earlier instructions: the counter may be read while a
  * hundred earlier instructions still wait for memory, and a function's misses
- * would be its caller's.  Costs some 7 ns more.
+ * would be charged to its caller. Costs some 7 ns more.
  */
 static inline uint64_t hp_clock_ordered(const struct hp_local *me)
 {

@@ -8,7 +8,7 @@
 #include "preload/guest/self.h"
 
 #define HP_PAID_PART 20	/* of an excess pays for timed calls */
-#define HP_ALL_MAX 64	/* calls that are all timed behind an event */
+#define HP_ALL_MAX 64	/* calls after an event that are all timed */
 #define HP_BOOST_MAX 65536
 
 static bool is_calibrating(const struct hp_local *me)
@@ -17,8 +17,8 @@ static bool is_calibrating(const struct hp_local *me)
 }
 
 /*
- * The call that was timed because all of its function are: its time is known, and the event is
- * part of it.  NULL = none exists; then it is part of no one's.
+ * The call that was timed because all calls of its function are: its time is known, and
+ * includes the event. NULL = none; then the event belongs to no call.
  */
 static const struct hp_frame *caller_of(const struct hp_local *me, const struct hp_frame *f)
 {
@@ -45,7 +45,7 @@ static struct hp_gaps *gaps_new(struct hp_local *me, struct hp_function *functio
 	return gaps;
 }
 
-/* The record of events below `f`; made if none exists. */
+/* The record of events below `f`, created if necessary. */
 static struct hp_gaps *gaps_of(struct hp_local *me, const struct hp_frame *f)
 {
 	const struct hp_row *caller = f ? hp_frame_row(f) : me->root;

@@ -4,12 +4,12 @@
  *
  * Between two readings of the clock a thread's elapsed time is known exactly, whatever it called.
  * A gap's time beyond the usual time of its calls is its excess; a large one is an event.  Its
- * time was spent in one of the functions that are sampled, by a call that was not, or in the code
- * that calls them.  Chance decides which one (report/read/gap.c): had it been in the function,
- * its call would have been timed with a known probability, and then it is seen as a slow call.
+ * time was spent in an unsampled call of one of the sampled functions, or in the code that calls
+ * them.  Chance decides which one (report/read/gap.c): had it been in the function, its call
+ * would have been timed with a known probability, and so recorded as a slow call.
  *
- * So that this tells more, each excess pays for timed calls with a twentieth of itself: half of
- * it for all the next calls, up to 64, and half for one in eight of those after them.
+ * To learn more, a twentieth of each excess is spent on timing calls: half of it on all the
+ * next calls, up to 64, and half on one in eight of those after them.
  */
 #ifndef HP_PRELOAD_CALL_GAP_H
 #define HP_PRELOAD_CALL_GAP_H
@@ -19,9 +19,10 @@
 #include "preload/guest/guest.h"
 #include "segment/clock.h"
 
-#define HP_BOOST_EVERY 8	/* of calls behind an event one in so many is timed */
+#define HP_BOOST_EVERY 8	/* after an event, one in this many calls is timed */
 
-/* An event in calls below `from`, its excess in ticks.  Returns the clock when that is noted. */
+/* An event in calls below `from`, with its excess in ticks. Returns the clock after recording
+ * it. */
 uint64_t hp_gap_event(struct hp_local *me, const struct hp_frame *from, uint64_t now,
 		      uint64_t excess, unsigned mode);
 
@@ -29,8 +30,8 @@ uint64_t hp_gap_event(struct hp_local *me, const struct hp_frame *from, uint64_t
 void hp_gap_pay(struct hp_local *me, uint64_t excess);
 
 /*
- * The clock is read, `now`, and a gap of calls below the frame `from` ends.  `mode`: how its calls
- * were sampled.  Calls of the gap that is being counted down are in it.
+ * The clock was read, `now`, and a gap of calls below the frame `from` ends. `mode`: how its calls
+ * were sampled. It includes calls of the gap that is being counted down.
  */
 static inline uint64_t hp_gap_end(struct hp_local *me, const struct hp_frame *from, uint64_t now,
 				  unsigned mode)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gate.c - the gate opens (local.h): calls of signal handlers meanwhile are counted.
+ * gate.c - opening the gate (local.h): counts calls that signal handlers made meanwhile.
  */
 #include "preload/call/clock.h"
 #include "preload/call/local.h"
@@ -17,7 +17,7 @@ static void pending_to(struct hp_local *me, struct hp_row *row, uint64_t calls)
 }
 
 /*
- * The gate is open.  A handler that runs now may add again, in its own slow
+ * The gate is open.  A handler that runs now may add more, in its own slow
  * path, but counts everything that is there before it returns.
  */
 static HP_COLD void pending_count(struct hp_local *me)
@@ -43,7 +43,7 @@ void hp_gate_open(struct hp_local *me, uint64_t since)
 	hp_calls_clock(me, now);
 	me->overhead += hp_clock_between(since, now) << HP_FINE_BITS;
 	me->block->overhead = hp_overhead_now(me);
-	me->pending_depth = 0;	/* those handlers have returned, or jumped */
+	me->pending_depth = 0;	/* those handlers have returned, or jumped away */
 	atomic_signal_fence(memory_order_seq_cst);
 	me->limit = me->open_limit;
 	/* In this order: a handler that finds the gate open and no limit would keep it so. */

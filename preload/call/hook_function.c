@@ -2,21 +2,21 @@
 /*
  * hook_function.c - the entry and exit hooks of -finstrument-functions.
  *
- * The compiler calls them around every function body.  Every call is counted;
- * it is timed when its function is not known to be hot and short, else at
- * random (segment/layout/call.h, struct hp_function).
+ * The compiler calls them around every function body.  Every call is counted.
+ * It is timed unless its function is known to be hot and short; then it is
+ * timed at random (segment/layout/call.h, struct hp_function).
  *
  * Virtual time.  Durations are taken on a clock that stands still while we
  * work: ticks minus this thread's hook cost so far (hp_local.overhead). So the
  * cost of a million instrumented callees is subtracted from their callers, at
- * every level, by one addition a call.
+ * every level, by one addition per call.
  *
  * Own time without clocks.  A call that is only counted charges its caller the
  * running mean of its function's own time, plus its callees' time.
  *
  * The exit hook is not called with the stack pointer of the entry (alloca; a tail
  * call to the hook), but almost always at the same distance: hp_gist.exit_delta.
- * Functions that are left without it: see leave.h.
+ * For functions left without it, see leave.h.
  */
 #include "preload/call/hook_function.h"
 
@@ -46,10 +46,10 @@
 #include "util/random.h"
 
 /*
- * The same as hp_leave_timed, for the usual call: without any call of ours, and
- * without a store to an address that waits for the clock: later loads would
- * wait to see whether it is theirs, and so the next reading of the clock
- * (measured: 8 ns).  So the histogram's counter is kept for the next call, and
+ * The same as hp_leave_timed, for the usual call: without function calls, and
+ * without a store to an address that depends on the clock: later loads, and so
+ * the next clock reading, would wait to know whether they alias it (measured: 8
+ * ns).  So the histogram's counter is kept for the next call, and
  * a thread's counts are complete except for its last call.
  */
 static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_frame *f)
@@ -89,12 +89,12 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 }
 
 /*
- * Calls are sampled by counting down: all calls that may be sampled, of whatever
- * function, take one, and the next gap is random, uniform in 1..2*HP_SAMPLED-1.
- * So no rhythm of the program can meet ours, and each call is sampled with the
+ * Calls are sampled by counting down: each call that may be sampled, of any
+ * function, takes one, and the next gap is random, uniform in 1..2*HP_SAMPLED-1.
+ * So no rhythm of the program can coincide with ours, and each call is sampled with the
  * probability 1/HP_SAMPLED.  For the shortest functions, three samples in four
  * are dropped.  A handler that interrupts this may jump away for good: a
- * countdown below 0 is over, too.
+ * countdown below 0 has ended, too.
  */
 static void gap_next(struct hp_local *me)
 {
@@ -119,7 +119,7 @@ static void gap_next(struct hp_local *me)
 	me->countdown = me->gap;
 }
 
-/* The start of a sampled call.  The hooks' own addition to the call is added to it. */
+/* The start of a sampled call, plus the time that the hooks add to the call. */
 static inline uint64_t start_sampled(struct hp_local *me)
 {
 	uint64_t now = hp_clock_ordered(me);
@@ -144,14 +144,14 @@ static inline void enter_counted(struct hp_frame *f, struct hp_row *row, struct 
 	f->row = (uintptr_t)row;
 	f->child = 0;
 	f->weight = 0;
-	/* A jump out of a handler that comes before this drops the frame: see hp_leave. */
+	/* A handler that jumps out before this drops the frame: see hp_leave. */
 	atomic_signal_fence(memory_order_seq_cst);
 	gist->active++;
 }
 
 /*
- * Behind an event calls are timed that would not have been sampled.  Each stands for itself, as if all
- * of its function were, so nothing is estimated from more calls of this kind than of others.
+ * After an event, calls are timed that would not have been sampled. Each stands for itself, as if
+ * all calls of its function were timed, so no estimate is biased towards calls of this kind.
  */
 static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
 {
@@ -159,11 +159,11 @@ static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
 
 	if (me->ended_mode == HP_GAP_BOOST && (uint32_t)(me->random >> 32) % usual == 0)
 		return (uint64_t)gist->draws * HP_SAMPLED;
-	me->overhead -= me->cost_counted;	/* it is a timed call's, and that is all */
+	me->overhead -= me->cost_counted;	/* it is a timed call's and nothing else */
 	return HP_WEIGHT_BOOST | 1;
 }
 
-/* The weight of a call of a function that is timed, or of one that is sampled. */
+/* The weight of a call of a timed function, or of a sampled one. */
 static uint64_t weight_of(struct hp_local *me, struct hp_function *function, struct hp_gist *gist)
 {
 	if (gist->draws) {
@@ -172,20 +172,20 @@ static uint64_t weight_of(struct hp_local *me, struct hp_function *function, str
 			return weight_boosted(me, gist);
 		if (gist->draws == 1 || me->random >> 62 == 0)
 			return (uint64_t)gist->draws * HP_SAMPLED;
-		/* No clock disturbs the gap that begins here. */
+		/* No clock reading disturbs the gap that begins here. */
 		if (HP_UNLIKELY(hp_marginal_is_due(me)))
 			hp_marginal_begin(me, me->random >> 30 & 1);
 		return 0;
 	}
 	if (HP_UNLIKELY(gist->active > 1) && !function->recursive)
 		function->recursive = 1;
-	/* Of a recursive function's calls those below a timed one are sampled. */
+	/* A recursive function's calls below a timed one are sampled. */
 	if (HP_UNLIKELY(function->recursive > 1))
 		gist->draws = function->recursive - 1;
 	return 1;
 }
 
-/* The rest of `enter`: not just counted, or with an alias for a row. */
+/* The rest of `enter`: calls that are not only counted, or have an alias for a row. */
 static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp_frame *f,
 						  struct hp_row *row)
 {
@@ -209,8 +209,8 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 	__builtin_prefetch(function->groups, 0);
 	if (HP_LIKELY(f->weight == 1)) {
 		/*
-		 * When every call is timed, the exit before has waited already, or
-		 * little is left of the caller's.  Before a sampled call there may be a lot.
+		 * If every call is timed, the previous exit has already waited, or little of
+		 * the caller's work is pending. Before a sampled call there may be much.
 		 */
 		uint64_t now = hp_clock(me);
 
@@ -245,8 +245,8 @@ static inline void enter(struct hp_local *me, struct hp_frame *f, struct hp_row 
  * Claim, then fill: a signal handler that enters in between takes the next
  * frame.  The stack pointer is stored on both sides of the claim: before, since
  * the handler's hooks compare theirs with it; after, since a handler exactly
- * between has used this very frame, and in a recursion the exits that do not
- * fit would then be learnt as fitting, one frame off (free: test/bench).
+ * between has used this very frame, and a recursion would then learn the
+ * wrong exit distances, one frame off (this costs nothing: test/bench).
  */
 static inline void claim(struct hp_local *me, struct hp_frame *f, uintptr_t cfa)
 {
@@ -257,7 +257,7 @@ static inline void claim(struct hp_local *me, struct hp_frame *f, uintptr_t cfa)
 	f->cfa = cfa;
 }
 
-/* The frame is claimed, its row not in the first place of its hash. */
+/* The frame is claimed, but its row is not in the first place of its hash. */
 static __attribute__((noinline)) void enter_find(struct hp_local *me, struct hp_frame *f,
 						 uintptr_t fn)
 {
@@ -265,7 +265,7 @@ static __attribute__((noinline)) void enter_find(struct hp_local *me, struct hp_
 }
 
 /*
- * A handler's call inside our slow path: counted when that is done.  Atomic,
+ * A handler's call inside our slow path: counted when that ends.  Atomic,
  * since another handler may interrupt this one.
  */
 static void pending_add(struct hp_local *me, uintptr_t fn)
@@ -287,10 +287,10 @@ static void pending_add(struct hp_local *me, uintptr_t fn)
 }
 
 /*
- * The thread lost the processor, or a signal came, since the last hook: in the
- * own time of the call on top.  If that one has no clock, or stands for many
- * calls, its loss is added unchanged: to its own time at once, and to inclusive
- * times in the way of a callee's.
+ * The thread was preempted, or received a signal, since the last hook, in the
+ * own time of the top call.  If that one has no clock, or stands for many
+ * calls, the lost time is added unchanged: to its own time at once, and to
+ * inclusive times like a callee's.
  */
 static void switch_note(struct hp_local *me)
 {
@@ -330,7 +330,7 @@ static struct hp_local *enter_ready(uintptr_t fn, uintptr_t cfa)
 	hp_gate_shut(me);
 	if (hp_stack_select(me, cfa) && hp_frame_row(me->top - 1)->fn == fn &&
 	    (me->top[-1].cfa | HP_GUEST_TAG) == (cfa | HP_GUEST_TAG))
-		hp_leave_down_to(me, me->top - 1);	/* a handler that left by longjmp, again */
+		hp_leave_down_to(me, me->top - 1);	/* again, after a handler that left by longjmp */
 	while (cfa > me->top[-1].cfa) {
 		if (hp_frame_is_call(me, me->top - 1))
 			hp_leave_down_to(me, me->top - 1);
@@ -341,14 +341,14 @@ static struct hp_local *enter_ready(uintptr_t fn, uintptr_t cfa)
 		me->state = HP_THREAD_LOST;
 	if (me->state != HP_THREAD_BUSY)
 		return NULL;
-	/* With the gate shut: a handler that comes now must not leave the part or the guest. */
+	/* With the gate shut: a handler that runs now must not leave the part or the guest. */
 	claim(me, me->top, cfa);
 	hp_stack_tag(me);
 	hp_gate_open(me, since);
 	return me;
 }
 
-/* Where the gate is open and nothing is gone. */
+/* For an open gate, and no frames left without exit. */
 static inline void enter_usual(struct hp_local *me, struct hp_frame *f, uintptr_t fn, uintptr_t cfa)
 {
 	struct hp_row *row;
@@ -364,7 +364,8 @@ static inline void enter_usual(struct hp_local *me, struct hp_frame *f, uintptr_
 }
 
 /*
- * The same of a call inside a recursion, whose hooks do more: the entry finds its alias's row, and the exit charges the row.  NULL = such calls are all timed.
+ * The same for a call inside a recursion, whose hooks do more: the entry finds its alias's row, and
+ * the exit charges the row. NULL = such calls are all timed.
  */
 static __attribute__((noinline)) struct hp_row *dummy_nested(struct hp_dummy *dummy,
 							     struct hp_row *row)
@@ -458,7 +459,7 @@ static bool exit_learns(const struct hp_local *me, const struct hp_frame *f, uin
 	if (row->fn != fn || (f->cfa & HP_GUEST_TAG) || delta != (int32_t)delta)
 		return false;
 	if (delta == gist->exit_delta)
-		return true;	/* it was something else that brought us here */
+		return true;	/* something else brought us here */
 	if (delta != function->exit_delta_other && function->exit_delta_other != HP_DELTA_NONE)
 		return false;
 	function->exit_delta_other = gist->exit_delta;
@@ -467,8 +468,8 @@ static bool exit_learns(const struct hp_local *me, const struct hp_frame *f, uin
 }
 
 /*
- * The frame that ends here: of the frames of `fn`, the highest at the distance
- * seen before; else the highest which the stack pointer has not left.
+ * The frame that ends here: among the frames of `fn`, the highest at the
+ * distance seen before; else the highest that the stack pointer has not left.
  */
 static struct hp_frame *exit_frame(struct hp_local *me, uintptr_t fn, uintptr_t cfa)
 {
@@ -498,9 +499,9 @@ static void exit_unpaired(struct hp_local *me, uintptr_t cfa)
 }
 
 /*
- * A handler's call ends while the gate is shut.  If it came between the two
- * stores that shut or open it, the call may have a frame: then the limit is
- * there still, and the shadow stack whole.
+ * A handler's call ends while the gate is shut.  If it ran between the two
+ * stores that shut or open the gate, the call may have a frame: then the
+ * limit is still set, and the shadow stack complete.
  */
 static void exit_shut(struct hp_local *me, uintptr_t fn, uintptr_t cfa)
 {
@@ -557,9 +558,9 @@ static HP_COLD void exit_slow(uintptr_t fn, uintptr_t cfa)
 }
 
 /*
- * The entry.  No calls on this path but at its end: it must hold the budget of
+ * The entry. No calls on this path except at its end: it must meet the budget of
  * test/bench/hooks.  The gate (local.h) answers every reason not to record;
- * the other two comparisons find frames that are gone and other stacks.
+ * the other two comparisons detect frames left without exit, and other stacks.
  */
 static inline __attribute__((always_inline)) void hook_enter(uintptr_t fn, uintptr_t cfa)
 {
@@ -609,8 +610,9 @@ HP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)
 }
 
 /*
- * The key of a block whose descriptor does not hold it yet, for the call with the
- * stack pointer `cfa`; 0 = this thread does not record, or it isn't a descriptor.
+ * The key of a block whose descriptor does not have it yet, for the call with the
+ * stack pointer `cfa`; 0 = this thread does not record, or it is not a
+ * descriptor.
  */
 static HP_COLD uintptr_t block_key(struct hotpath_block *block, uintptr_t cfa)
 {

@@ -31,14 +31,14 @@
 #define HP_SHORTEST_DRAWS 4	/* hp_gist.draws of these */
 #define HP_RECALIBRATE 256	/* slow exits between two checks of the hooks' cost */
 #define HP_TAIL_MIN 32	/* ticks: below it the mean of a short function counts as this */
-#define HP_LONG_PART 8	/* of timed calls, from here on the long ones are usual, too */
-#define HP_PACE_CALLS 8	/* of a gap that says something of the pace */
+#define HP_LONG_PART 8	/* timed calls after which the long ones are usual, too */
+#define HP_PACE_CALLS 8	/* calls in a gap that reveal the pace */
 #define HP_MEDIAN_STEP 16	/* of a median */
 #define HP_EVENT_CLOCKS 100	/* a gap this many clock readings longer than usual, and */
-#define HP_EVENT_FAR 12	/* so many median deviations, 8 standard ones, is an event */
+#define HP_EVENT_FAR 12	/* this many median deviations (8 standard ones) is an event */
 #define HP_MEAN_MAX 128	/* the running mean follows 1/128 of each difference, */
-#define HP_MEAN_FIRST 4	/* at first more: the calls of the warm-up weigh as many sampled ones */
-#define HP_MEAN_SETTLED 32	/* sampled calls after which the mean is of these alone */
+#define HP_MEAN_FIRST 4	/* at first more: the warm-up weighs as much as this many samples */
+#define HP_MEAN_SETTLED 32	/* sampled calls after which the mean is only of these */
 
 /* Counts `weight` more values like `ticks`. */
 static void histogram_add(struct hp_local *me, struct hp_function *function, uint64_t ticks,
@@ -78,7 +78,7 @@ static void usual_range(struct hp_local *me, struct hp_function *function, unsig
 	function->usual_most = group ? hp_bucket_least(group, 0) - 1 : 0;
 	if (group > last || function->usual_most > function->slow_floor)
 		function->usual_most = function->slow_floor;
-	/* From here on calls below it may have been an event. */
+	/* From now on, calls below it may have been an event. */
 	if (!me->is_exact && function->usual_most > event_least(me))
 		function->usual_most = event_least(me);
 }
@@ -108,7 +108,7 @@ static inline void extremes_add(struct hp_function *function, uint64_t ticks)
 		function->most = ticks;
 }
 
-/* The number that the call gave for its result (preload/hook/hook_api.c); 0 = nothing. */
+/* The call's number for its result (preload/hook/hook_api.c); 0 = none. */
 static inline uint32_t result_take(struct hp_frame *f)
 {
 	if (HP_LIKELY(!(f->weight & HP_WEIGHT_RESULT)))
@@ -130,7 +130,7 @@ static int64_t usual_self(const struct hp_function *function)
 	return (function->timed_self - function->long_self) / (calls - function->long_calls);
 }
 
-/* A call of a function all of whose calls are timed, and it is long enough to be an event. */
+/* A call, long enough to be an event, of a function whose every call is timed. */
 static inline void long_add(const struct hp_local *me, struct hp_function *function, int64_t self)
 {
 	if (self <= (int64_t)(event_least(me) << HP_FINE_BITS))
@@ -139,7 +139,7 @@ static inline void long_add(const struct hp_local *me, struct hp_function *funct
 	function->long_calls++;
 }
 
-/* Of the first gap nothing is known but its function's timed calls; rather too long. */
+/* For the first gap, only its function's timed calls are known; the estimate is rather too long. */
 static void pace_guess(struct hp_local *me, int64_t mean)
 {
 	if (me->pace)
@@ -149,8 +149,8 @@ static void pace_guess(struct hp_local *me, int64_t mean)
 }
 
 /*
- * The first gaps, slow calls or not, must not set a pace that takes thousands of calls to come down
- * from: so it is their lower quartile.
+ * The first gaps, slow calls or not, must not set a pace that takes thousands of calls to correct:
+ * so the pace starts at their lower quartile.
  */
 static void pace_begin(struct hp_local *me, uint64_t each)
 {
@@ -164,10 +164,10 @@ static void pace_begin(struct hp_local *me, uint64_t each)
 
 /*
  * Checks if the function has become hot and short: then its calls are sampled.
- * "Short" is its own time: time in callees is known from them.  The less timing
- * weighs against the function, the more calls are timed first.  A recursive
+ * "Short" is its own time: time in callees is known from them.  The cheaper
+ * timing is relative to the function, the more calls are timed first.  A recursive
  * function keeps its outermost calls timed if they take long, so that its total
- * stays measured: `recursive` has the part of nested ones.
+ * stays measured: `recursive` is the share of nested ones.
  */
 static HP_COLD void policy_look(struct hp_local *me, struct hp_function *function,
 				struct hp_gist *gist)
@@ -191,8 +191,8 @@ static HP_COLD void policy_look(struct hp_local *me, struct hp_function *functio
 }
 
 /*
- * An outermost call of a recursive function was measured.  Where these take
- * little each, there are many, and timing them all would cost more than they do.
+ * An outermost call of a recursive function was measured.  If each is short,
+ * there are many, and timing them all would cost more than they do.
  */
 static void outer_follow(const struct hp_local *me, struct hp_function *function,
 			 struct hp_gist *gist, uint64_t ticks)
@@ -204,7 +204,7 @@ static void outer_follow(const struct hp_local *me, struct hp_function *function
 	gist->draws = (uint64_t)function->outer_mean < most ? function->recursive - 1 : 0;
 }
 
-/* Held where a thousand clock readings are far off. */
+/* For functions that take nowhere near a thousand clock readings. */
 static inline void mean_follow(struct hp_function *function, struct hp_gist *gist, int64_t self)
 {
 	int64_t of = HP_MEAN_FIRST + function->followed;
@@ -217,8 +217,8 @@ static inline void mean_follow(struct hp_function *function, struct hp_gist *gis
 /*
  * The first 64 calls of a function miss the caches, and in a recursion carry the errors of the timed
  * calls below them.  So some functions look longer than they are, and sampling one call in 32 of the
- * shortest ones costs more than they do.  Only while few calls were sampled: a mean over two rates gives
- * too much weight to the calls of the higher one.
+ * shortest ones costs more than they do.  Only while few calls were sampled: a mean over two rates
+ * overweights the calls of the higher one.
  */
 static inline void draws_look(const struct hp_local *me, struct hp_function *function,
 			      struct hp_gist *gist)
@@ -246,7 +246,7 @@ static inline void median_follow(uint64_t *median, uint64_t value)
 /*
  * The usual time of a counted call with the code around it: this much of the time since the last
  * clock reading is neither loss (switch_note) nor event (gap.h).  Medians, since a tenth of the
- * gaps may be events.  Looked at when a sampled call ends; at its start a division would be part
+ * gaps may be events.  Checked when a sampled call ends; at its start a division would be part
  * of its time.
  */
 static inline void pace_follow(struct hp_local *me)
@@ -268,7 +268,7 @@ static inline void pace_follow(struct hp_local *me)
 		((me->clock_cost * HP_EVENT_CLOCKS) >> HP_FINE_BITS) + HP_EVENT_FAR * me->pace_far;
 }
 
-/* The own time from which a call is an event, as a gap with it would have been. */
+/* The own time from which on a call is an event, as a gap with it would have been. */
 static inline int64_t slow_from(const struct hp_local *me, const struct hp_gist *gist)
 {
 	return (gist->mean_self > 0 ? gist->mean_self : 0) +
@@ -286,7 +286,7 @@ static HP_COLD void sampled_add(struct hp_local *me, struct hp_function *functio
 	/*
 	 * In a recursion the own time is a small difference of large estimates.
 	 * A wrong value here means that counted calls below were charged too
-	 * little or too much: so it is added as it is, and own times sum up to
+	 * little or too much: so it is added as it is, and own times sum to
 	 * the outermost call's measured time.  The mean follows calls with
 	 * little below them.
 	 */
@@ -333,7 +333,8 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	histogram_add(me, function, ticks, (uint32_t)f->weight);
 	usual_range(me, function, now & 63);
 	hp_leave_log(me, function, now - ticks, ticks, result);
-	/* One that was timed behind an event is sampled if it is one itself, else it stands for itself. */
+	/* A call timed after an event counts as sampled if it is an event itself; otherwise it
+	 * stands for itself. */
 	if (f->weight == 1 || (is_boosted && (gist->active || self <= slow_from(me, gist))))
 		hp_leave_add(function, gist, row, self, exact);
 	else
@@ -370,7 +371,7 @@ __attribute__((noinline)) void hp_leave_tallied(struct hp_local *me, struct hp_f
 		hp_leave_timed(me, f, now);
 	else
 		hp_leave_counted(me, f, row, hp_row_gist(row));
-	/* It came after the end of the call, so its callers' time excludes it. */
+	/* It happened after the end of the call, so its callers' time excludes it. */
 	me->overhead += cost;
 }
 
@@ -378,7 +379,7 @@ void hp_leave(struct hp_local *me, struct hp_frame *f)
 {
 	struct hp_row *row = hp_frame_row(f);
 
-	/* Claimed, and left by a jump before it was filled; or while it was being left. */
+	/* Claimed, and left by a jump before it was filled, or while it was being left. */
 	if (row == me->root || hp_row_gist(row)->active == 0) {
 		if (f->weight & HP_WEIGHT_TALLY)
 			hp_tally_drop(me, f);
@@ -419,7 +420,7 @@ static bool is_slow_path_left(const struct hp_local *me, uintptr_t cfa)
 }
 
 /*
- * A slow path was left in its middle.  Its tables hold complete entries: every
+ * A slow path was left halfway.  Its tables hold complete entries: every
  * record is filled before it is linked or put into a table.
  */
 void hp_leave_recover(struct hp_local *me)

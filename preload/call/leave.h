@@ -19,7 +19,7 @@
 #include "segment/histogram.h"
 
 #define HP_LOOK_EVERY 64	/* timed calls between two checks if a function is hot and short */
-#define HP_LOOK_EXACT 4096	/* where none is ever sampled */
+#define HP_LOOK_EXACT 4096	/* if none is ever sampled */
 
 /* The end of the timed call in `f`, the thread's highest frame, at `now`. */
 void hp_leave_timed(struct hp_local *me, struct hp_frame *f, uint64_t now);
@@ -30,13 +30,13 @@ void hp_leave_tallied(struct hp_local *me, struct hp_frame *f, struct hp_row *ro
 /* The end of any call, for slow paths. */
 void hp_leave(struct hp_local *me, struct hp_frame *f);
 
-/* Frames that will not see their exit hook, down to `end`, end now. */
+/* Frames that will not reach their exit hook, down to `end`, end now. */
 void hp_leave_down_to(struct hp_local *me, const struct hp_frame *end);
 
 /* A jump to the stack pointer `cfa` (0 = unknown): calls with a lower one end now. */
 void hp_leave_below(uintptr_t cfa);
 
-/* The thread's slow path was left in its middle, by a jump out of a signal handler. */
+/* The thread's slow path was left halfway, by a jump out of a signal handler. */
 void hp_leave_recover(struct hp_local *me);
 
 /* The counter that the last timed call of this thread left. */
@@ -50,7 +50,7 @@ static inline struct hp_row *hp_frame_row(const struct hp_frame *f)
 	return (struct hp_row *)(uintptr_t)f->row;
 }
 
-/* The lowest frame of a part isn't a call. */
+/* The lowest frame of a part is not a call. */
 static inline bool hp_frame_is_call(const struct hp_local *me, const struct hp_frame *f)
 {
 	return f > me->stack->part->frames;
@@ -80,7 +80,7 @@ static inline void hp_leave_log(struct hp_local *me, struct hp_function *functio
 	function->log_next = function->log_next + 1 == me->logs_limit ? 0 : function->log_next + 1;
 }
 
-/* A call that was timed because all of its function are. */
+/* A call that was timed because all calls of its function are. */
 static inline void hp_leave_add(struct hp_function *function, const struct hp_gist *gist,
 				struct hp_row *row, int64_t self, int64_t exact)
 {
@@ -94,11 +94,11 @@ static inline void hp_leave_add(struct hp_function *function, const struct hp_gi
 
 /*
  * Duration of a call that began at the virtual time `start` and ends at the
- * real time `now`.  `start` holds the hooks' addition to an empty call; some ns
- * of work hide `less` of that behind themselves: from 0 to twice `less` the
- * scale is stretched, beyond it is only shifted.  The result may be a few ticks
- * below zero, and is so added to sums: else empty functions would come out too
- * long.
+ * real time `now`.  `start` includes the time that the hooks add to an empty
+ * call; some ns of work hide `less` of that: from 0 to twice `less` the scale
+ * is stretched, beyond that only shifted. The result may be a few ticks below
+ * zero, and is added to sums like that: otherwise empty functions would appear
+ * too long.
  */
 static inline int64_t hp_leave_duration(const struct hp_local *me, uint64_t start, uint64_t now,
 					int64_t less)
@@ -111,7 +111,7 @@ static inline int64_t hp_leave_duration(const struct hp_local *me, uint64_t star
 
 /*
  * The figure for a single call: at least 1.  Around an empty function the sign
- * is a coin's, so no branch may depend on it.
+ * is random, so no branch may depend on it.
  */
 static inline uint64_t hp_leave_at_least_1(int64_t ticks)
 {
@@ -119,9 +119,9 @@ static inline uint64_t hp_leave_at_least_1(int64_t ticks)
 }
 
 /*
- * Where every call is timed, waiting for order at each would cost half as much
- * again; so HOTPATH_TIMING=exact tells the last instructions of a function
- * that is shorter than some 100 ns to its caller.
+ * If every call is timed, an ordered clock reading at each would add half the
+ * cost again. So HOTPATH_TIMING=exact charges the last instructions of a
+ * function shorter than some 100 ns to its caller.
  */
 static inline uint64_t hp_leave_clock(const struct hp_local *me)
 {
@@ -138,7 +138,7 @@ static inline void hp_leave_end(struct hp_local *me, struct hp_frame *f, uint64_
 	me->top = f;
 }
 
-/* The end of a call that was counted only. */
+/* The end of a call that was only counted. */
 static inline void hp_leave_counted(struct hp_local *me, struct hp_frame *f, struct hp_row *row,
 				    struct hp_gist *gist)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life.c - a thread's life with us: unborn, open, closed.
+ * life.c - a thread's states: unborn, open, closed.
  */
 #include "preload/call/local.h"
 
@@ -37,7 +37,7 @@
 /* Threads that cannot record point here, for good. */
 static struct hp_local closed = { .state = HP_THREAD_CLOSED };
 static struct hp_local lost = { .state = HP_THREAD_LOST };
-static struct hp_local silent = { .state = HP_THREAD_CLOSED };	/* it may read no clock */
+static struct hp_local silent = { .state = HP_THREAD_CLOSED };	/* it may not read the clock */
 
 /* The thread that is just being opened: hooks of its signal handlers do nothing. */
 static struct hp_local opening = { .state = HP_THREAD_CLOSED };

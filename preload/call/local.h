@@ -6,9 +6,9 @@
  * initial-exec TLS that point to a struct hp_local.  Until a thread has its
  * own, it points to `hp_unborn`, a constant in which `limit` is 0.
  *
- * `limit` is the gate.  While the thread records it is the end of its shadow
- * frames; in every other state it is 0, so that the one compare which the hooks
- * need anyway answers every reason not to record: unborn, busy (inside our own
+ * `limit` is the gate.  While the thread records, it is the end of its shadow
+ * frames; in every other state it is 0, so that the one comparison that the
+ * hooks need anyway covers every reason not to record: unborn, busy (inside our own
  * slow path), closed.  And forked: the struct lies in a MADV_WIPEONFORK page,
  * so in any child, even of _Fork() and raw clone(), it reads as zeroes.
  *
@@ -34,18 +34,18 @@
 #include "preload/thread/state.h"
 #include "segment/layout/call.h"
 
-/* The shadow of one machine stack: the thread's own, a coroutine's, a signal stack. */
+/* The shadow of one machine stack: the thread's own, a coroutine's or a signal stack. */
 struct hp_stack {
 	struct hp_stack *next;
-	struct hp_stack *from;	/* a guest: the current one when it became current */
-	uintptr_t low;	/* lowest address known to be of this stack */
+	struct hp_stack *from;	/* for a guest: the stack that was current before */
+	uintptr_t low;	/* lowest address known to belong to this stack */
 	uintptr_t high;	/* highest */
 	uintptr_t first;	/* stack pointer of the first entry: calls above it are not known */
 	struct hp_part *lowest;
 	struct hp_part *part;	/* the highest in use */
 	struct hp_frame *top;	/* while it is not the current one */
 	struct hp_frame *limit;	/* the same */
-	uint64_t left;	/* the same: ticks when it was left, but for our cost; 0 = never */
+	uint64_t left;	/* the same: ticks when it was left, without our cost; 0 = never */
 };
 
 /* Function address -> function of this block; the same shape, smaller. */
@@ -83,7 +83,7 @@ struct hp_local {
 	struct hp_frame *limit;	/* see above */
 	uint32_t rows_shift;	/* 64 - log2 of their number */
 	uint32_t countdown;	/* counted calls until the next one is sampled */
-	uint64_t *switch_word;	/* zero: the thread lost the processor, see switch.h */
+	uint64_t *switch_word;	/* zero: the thread was preempted, see switch.h */
 	uint32_t state;	/* enum hp_thread_state */
 	uint32_t slow_clock;	/* the clock is not the TSC */
 
@@ -92,7 +92,7 @@ struct hp_local {
 	uint64_t cost_timed;	/* fine ticks */
 	uint64_t inside_timed;	/* ticks that the hooks add to an empty call */
 	uint64_t inside_sampled;
-	int64_t less_timed;	/* ticks of these that work of 20 ns hides */
+	int64_t less_timed;	/* the part of these ticks that 20 ns of work hide */
 	int64_t less_sampled;
 	uint64_t clock_cost;	/* of one reading, fine ticks */
 	uint32_t gap;	/* `countdown` when it was set */
@@ -102,13 +102,13 @@ struct hp_local {
 	uint64_t last_clock;	/* ticks at the last reading, */
 	uint64_t last_calls;	/* and calls_now() then */
 	uint64_t slow_least;	/* ticks above `pace` that make a gap, or a call, an event: see gap.h */
-	uint64_t calls;	/* that might have been sampled, but for the present gap */
+	uint64_t calls;	/* calls that might have been sampled, except for the present gap */
 	uint64_t pace_ticks;	/* before the last sampled call, since the clock was read, */
 	int64_t pace_calls;	/* and calls in that time */
 	uint64_t watch_start;	/* of the watched gap, see marginal.h: ticks, */
 	uint64_t watch_calls;	/* `calls`, */
 	uint64_t watch_overhead;	/* and `overhead` */
-	uint64_t seen_ticks[2];	/* of gaps watched so far: whose entries worked once, and twice */
+	uint64_t seen_ticks[2];	/* of gaps watched so far: with entries that worked once, and twice */
 	uint64_t seen_calls[2];
 	uint64_t more_here;	/* cost of one more entry in these, fine ticks */
 	uint32_t watched;	/* the present gap: 0 = not, 1 = it is, 2 = its entries work twice */
@@ -116,7 +116,7 @@ struct hp_local {
 	uint64_t pace_far;	/* usual distance of a gap from that, ticks */
 	uint64_t pace_first[HP_PACE_FIRST];	/* of the first gaps, in order */
 	uint32_t pace_count;	/* their number */
-	uint32_t boost_now;	/* calls that are yet to be timed, each; and of those after them */
+	uint32_t boost_now;	/* calls still to be timed, all of them; and of those after them */
 	uint32_t boost_later;
 	uint32_t gap_mode;	/* of the present gap, enum hp_gap_mode; and of the one before */
 	uint32_t ended_mode;
@@ -127,8 +127,8 @@ struct hp_local {
 	struct hp_stack *stack;	/* the current one */
 	struct hp_stack *home;	/* the thread's own one; the others are guests */
 	struct hp_stack *stacks;
-	struct hp_stack *free_guests;	/* of guests that have no calls any more */
-	uintptr_t hint_low;	/* machine stack of the context last switched to, if it said */
+	struct hp_stack *free_guests;	/* of guests that no longer have calls */
+	uintptr_t hint_low;	/* machine stack of the context last switched to, if known */
 	uintptr_t hint_high;
 	struct hp_block *block;
 	struct hp_tally *tallies;	/* free ones, see tally.h */
@@ -140,7 +140,7 @@ struct hp_local {
 	struct hp_free_node ended;	/* on the stack of those whose threads have */
 	char *arena;	/* free part of the newest chunk, in the segment */
 	char *arena_end;
-	char *row_arena;	/* the same of rows, which lie together: fewer pages to know */
+	char *row_arena;	/* the same for rows, which are adjacent to use fewer pages */
 	char *row_arena_end;
 	uint64_t row_chunk;	/* size of the next one */
 	struct hp_gist *gists;	/* the free ones of the newest piece */
@@ -159,7 +159,7 @@ struct hp_local {
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uint32_t logs_limit;
 	uint32_t drops;	/* hp_drops when it was opened */
-	uint64_t always_zero;	/* `switch_word` of one that must be forsaken */
+	uint64_t always_zero;	/* `switch_word` of an abandoned one */
 	char *pool;	/* private memory for stacks, parts and the like */
 	char *pool_end;
 
@@ -179,7 +179,7 @@ HP_THREAD_POINTER(struct hp_local, local)
 
 extern const struct hp_recorder hp_call_recorder;
 
-/* The state of a thread that has not met us, of all of them. */
+/* The state of all threads that have not called a hook yet. */
 extern struct hp_local hp_unborn;
 
 /*
@@ -192,16 +192,16 @@ bool hp_local_open(uintptr_t cfa);
 /* A call of a thread that is LOST. */
 void hp_local_count_lost(void);
 
-/* The process has left the segment since the thread was opened: it begins again. */
+/* The process has left the segment since the thread was opened, which starts again. */
 void hp_local_forsake(struct hp_local *me);
 
-/* The thread ends: its calls are left, its block is free for another thread. */
+/* The thread ends: its calls end, and its block is free for another thread. */
 void hp_local_close(struct hp_local *me);
 
 /*
- * The gate is shut during slow paths: a signal handler's calls wait in
- * `pending` then.  Their time doesn't count as the program's.  Returns false if
- * it is shut already, by a caller.
+ * Shuts the gate for a slow path: a signal handler's calls then wait in
+ * `pending`. Slow paths do not count as the program's time. Returns false if a
+ * caller has already shut it.
  */
 static inline bool hp_gate_shut(struct hp_local *me)
 {
@@ -209,7 +209,7 @@ static inline bool hp_gate_shut(struct hp_local *me)
 		return false;
 	me->state = HP_THREAD_BUSY;
 	atomic_signal_fence(memory_order_seq_cst);
-	/* Slow paths want the true bound; see marginal.h. */
+	/* Slow paths need the true bound; see marginal.h. */
 	if (me->watched) {
 		me->watched = 0;
 		me->low = me->stack->low;
@@ -224,7 +224,7 @@ static inline bool hp_gate_shut(struct hp_local *me)
 /* `since`: the clock when it was shut. */
 void hp_gate_open(struct hp_local *me, uint64_t since);
 
-/* Private zeroed memory of this thread, never given back; NULL = none. */
+/* Private zeroed memory of this thread, never freed; NULL = none. */
 void *hp_local_memory(struct hp_local *me, uint64_t size);
 
 #endif

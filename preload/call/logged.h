@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * logged.h - a thread's last calls, which others read meanwhile: each place is
- * written over when its ring has gone round (segment/seq.h).  Readers are in
+ * logged.h - a thread's last calls, which others read meanwhile: each entry is
+ * overwritten when its ring wraps around (segment/seq.h).  Readers are in
  * report/read/logged.h.
  */
 #ifndef HP_PRELOAD_CALL_LOGGED_H
@@ -19,8 +19,8 @@ static inline void hp_call_put(struct hp_call *place, const struct hp_call *call
 }
 
 /*
- * The clock is not read for each call, and the number of this place must be another
- * one than last time: a tick later tells as much.
+ * The clock is not read for each call, but this entry's number must differ from the
+ * last one: a tick later is just as good.
  */
 static inline void hp_spent_put(struct hp_spent *place, const struct hp_spent *spent)
 {

@@ -5,25 +5,25 @@
 #include "preload/call/clock.h"
 #include "preload/call/switch.h"
 
-#define HP_CALLS_MIN 1024	/* of either kind, until the difference says something */
-#define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then older values weigh half */
-#define HP_WATCHED 16	/* of the gaps without a clock in them one in so many is watched, */
+#define HP_CALLS_MIN 1024	/* of each kind, until the difference is meaningful */
+#define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then older values have half the weight */
+#define HP_WATCHED 16	/* one in this many gaps without a clock reading is watched, */
 #define HP_WATCHED_FIRST 2	/* and at first, for programs of few calls */
-#define HP_LONG_GAP 8	/* a gap of so many usual ones is a stall's, and not counted */
+#define HP_LONG_GAP 8	/* a gap longer than this many usual ones has a stall, and is not counted */
 
-#define HP_RATIOS 64	/* the middle one of the first so many counts */
+#define HP_RATIOS 64	/* the median of the first values counts */
 
 /* Of this process; 0 = not known.  Threads may read them at any time. */
 static _Atomic int64_t cost_per_more;	/* fine: 1024 = a pair costs as much as one more entry */
 static _Atomic int64_t more_around_nothing;	/* fine ticks */
 
-/* The first so many values, in order. */
+/* The first values, in order. */
 struct middle {
 	int64_t values[HP_RATIOS];
 	unsigned count;
 };
 
-/* Adds a value to them, and returns the one in the middle. */
+/* Adds a value, and returns the median. */
 static int64_t middle_add(struct middle *m, int64_t value)
 {
 	unsigned i = m->count;
@@ -38,8 +38,8 @@ static int64_t middle_add(struct middle *m, int64_t value)
 }
 
 /*
- * The processor's speed changes between two rounds, when it has another neighbour: so the two figures
- * of one round belong together, and the middle of many rounds is not one of those that were disturbed.
+ * The processor's speed may change between two rounds, with its load: so the two figures of one
+ * round belong together, and the median of many rounds is not a disturbed one.
  */
 void hp_marginal_known(int64_t cost, int64_t more)
 {
@@ -100,7 +100,7 @@ void hp_marginal_end(struct hp_local *me)
 
 	hp_marginal_stop(me);
 	me->overhead += me->clock_cost;
-	/* Calls that were timed, or a slow path, make another difference. */
+	/* Timed calls, or a slow path, would change the difference. */
 	if (!is_whole || hp_switch_seen(me) || spent != calls * me->cost_counted)
 		return;
 	keep(me, kind, now - me->watch_start, calls);

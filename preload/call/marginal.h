@@ -4,16 +4,16 @@
  *
  * The calibration (calibrate.h) knows the cost of a counted call around code of
  * known kinds.  Its cost in the program differs: the processor hides hooks in
- * code that stalls, and a program of tiny functions has nothing to hide them
- * in, but has caches and predictors to share.
+ * code that stalls, while a program of tiny functions cannot hide them, and
+ * its hooks compete for caches and predictors.
  *
- * So it is tried out.  Of the gaps between two sampled calls (hook_function.c,
+ * So it is measured in place. Of the gaps between two sampled calls (hook_function.c,
  * gap_next) some are watched, and in half of these the entry hook does its work
  * twice, the second time on a dummy.  The difference in time per call, over
- * many gaps, is the cost of one more piece of such work here.  Compared with
- * the cost of the same piece around nothing, it gives the factor for the whole
- * pair. (The idea, to learn the cost of a part by changing it, is that of
- * causal profiling: Curtsinger and Berger, Coz, SOSP 2015.)
+ * many gaps, is the cost of one more such piece of work here. Divided by the
+ * cost of the same piece around nothing, it gives the factor for the whole
+ * pair. (Learning the cost of a part by changing it is the idea of causal
+ * profiling: Curtsinger and Berger, Coz, SOSP 2015.)
  */
 #ifndef HP_PRELOAD_CALL_MARGINAL_H
 #define HP_PRELOAD_CALL_MARGINAL_H
@@ -21,10 +21,10 @@
 #include "preload/call/local.h"
 #include "preload/guest/guest.h"
 
-/* Of a round: `cost` of a counted pair around nothing, and of one more entry there, fine ticks. */
+/* One round: `cost` of a counted pair around nothing, and of one more entry there, fine ticks. */
 void hp_marginal_known(int64_t cost, int64_t more);
 
-/* True if the gap that begins without a clock is one of those that are watched. */
+/* True if the gap that begins without a clock reading is to be watched. */
 bool hp_marginal_is_due(const struct hp_local *me);
 
 /* A gap begins, and was chosen to be watched.  `doubled`: its entries work twice. */
@@ -45,7 +45,7 @@ static inline void hp_marginal_stop(struct hp_local *me)
 	}
 }
 
-/* An entry at `cfa` that came here only because its work must be done twice. */
+/* An entry at `cfa` that took this path only because its work must be done twice. */
 static inline bool hp_marginal_is_doubled(const struct hp_local *me, uintptr_t cfa)
 {
 	return me->watched == 2 && me->top < me->limit && cfa <= me->top[-1].cfa &&

@@ -11,7 +11,7 @@
 
 /*
  * Calls of the present gap.  A handler that interrupts gap_next may find the
- * two words in disorder: then it is a few less than none.
+ * two words inconsistent: then the result is slightly negative.
  */
 static inline uint64_t hp_gap_calls(const struct hp_local *me)
 {

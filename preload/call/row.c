@@ -4,10 +4,10 @@
  *
  * Three things happen once for each new (parent row, function) of a thread:
  * the function's record is found or made; recursion is folded, i.e. if the
- * function is already on the path, the call goes to that row; and the answer
+ * function is already on the path, the call goes to that row; and the result
  * is put into the table that the entry hook reads.
  *
- * The tables are private memory and belong to this process, the records are in
+ * The tables are private memory and belong to this process; the records are in
  * the segment and may be older: a block left by an ended process is taken over
  * with its records (hp_row_adopt), whose functions are identified by object and
  * address.
@@ -114,7 +114,7 @@ static struct hp_gist *gist_take(struct hp_local *me)
 
 struct hp_gist hp_row_alias_gist;
 
-/* Stands in every empty place, so that hooks need not ask for NULL.  Its key belongs to no call. */
+/* Fills every empty place, so that hooks need not check for NULL. Its key belongs to no call. */
 static struct hp_row nothing;
 
 static struct hp_row **place_of(const struct hp_local *me, uintptr_t above, uintptr_t fn)
@@ -127,9 +127,8 @@ static struct hp_row **place_of(const struct hp_local *me, uintptr_t above, uint
 }
 
 /*
- * A module that returns, or is new, comes before libraries that were at these addresses earlier:
- * hooks check the first place.  Both are in one run of taken places behind `i`, so both are
- * found.
+ * A module that is loaded (again) precedes libraries that were at these addresses earlier, since
+ * hooks check the first place. Both are in one run of used places after `i`, so both are found.
  */
 static void to_the_front(const struct hp_local *me, uint64_t i, uint64_t at)
 {
@@ -147,8 +146,8 @@ static bool is_alias(const struct hp_row *row)
 }
 
 /*
- * A row that was forgotten (hp_row_forget), by the address that its function has: of `function`, or
- * an alias where that is NULL.  It is back; the caller writes its key.  NULL = none exists.
+ * A row that was forgotten (hp_row_forget), by its function's address: that of `function`, or an
+ * alias if that is NULL. It is back; the caller writes its key. NULL = none exists.
  */
 static struct hp_row *unpark(const struct hp_local *me, uintptr_t above, uintptr_t fn,
 			     const struct hp_function *function)
@@ -184,7 +183,7 @@ static void table_put(struct hp_local *me, struct hp_row *row)
 
 	while (me->rows[i] != &nothing) {
 		if (me->rows[i] == row)
-			return;	/* one that was taken over stands under both of its keys */
+			return;	/* one that was taken over is under both of its keys */
 		i = (i + 1) & me->rows_last;
 	}
 	me->rows[i] = row;
@@ -196,7 +195,7 @@ static void table_put(struct hp_local *me, struct hp_row *row)
 /*
  * Twice as many places.  False = no memory; the old ones stay.  The old pages
  * stay mapped: a dlclose in another thread may be looking through them
- * (hp_row_forget).  If it missed the new ones, all is forgotten.
+ * (hp_row_forget).  If it missed the new ones, everything is forgotten.
  */
 static bool table_grow(struct hp_local *me)
 {
@@ -221,8 +220,8 @@ static bool table_grow(struct hp_local *me)
 }
 
 /*
- * At most a fifth full, so that the hook seldom has to look further; the limit
- * is seven eighths when memory runs out, since probing must end.
+ * At most a fifth full, so that the hook rarely has to probe further; the
+ * limit is seven eighths when memory runs out, since probing must end.
  */
 static bool table_add(struct hp_local *me, struct hp_row *row)
 {
@@ -230,13 +229,13 @@ static bool table_add(struct hp_local *me, struct hp_row *row)
 
 	if (me->row_count >= count / 5 && !table_grow(me) && me->row_count >= count - count / 8)
 		return false;
-	/* The row is complete: a signal handler that jumps away leaves no half of it. */
+	/* The row is complete: a signal handler that jumps away leaves nothing half-made. */
 	atomic_signal_fence(memory_order_seq_cst);
 	table_put(me, row);
 	return true;
 }
 
-/* The key leads to `row`, which has another key.  No memory: then it is found the slow way. */
+/* The key leads to `row`, which has another key. Without memory, it is found by the slow path. */
 static void alias_add(struct hp_local *me, const struct hp_row *parent, uintptr_t fn,
 		      struct hp_row *row)
 {
@@ -269,7 +268,7 @@ static struct hp_known *known_place(const struct hp_local *me, uintptr_t fn)
 	return &me->known[i];
 }
 
-/* Entries of libraries that were at one address after the other stand side by side. */
+/* Entries of libraries that were at the same address in turn are adjacent. */
 static void known_put(struct hp_local *me, const struct hp_known *known)
 {
 	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
@@ -388,8 +387,8 @@ static struct hp_function *function_make(struct hp_local *me, uintptr_t fn)
 }
 
 /*
- * One that was forgotten when its library went (hp_row_forget), and which is there again, at the
- * same place; or whose calls went to `<other>`.  NULL = none exists.
+ * One that was forgotten when its library was unloaded (hp_row_forget), and is back at the same
+ * place; or whose calls went to `<other>`.  NULL = none exists.
  */
 static struct hp_known *known_unpark(struct hp_local *me, uintptr_t fn)
 {
@@ -480,15 +479,15 @@ static struct hp_row *row_new(struct hp_local *me, const struct hp_row *parent,
 }
 
 /*
- * Records of an earlier process are found by record, not by address: in its key
- * stands this, which no address equals, until it is called again.
+ * Records of an earlier process are found by record, not by address: until it
+ * is called again, its key is this, which no address equals.
  */
 static uintptr_t adopted_key(const struct hp_function *function)
 {
 	return (uintptr_t)function | HP_ADOPTED;
 }
 
-/* The record of (parent, function): folded, there already, or a new one. */
+/* The record of (parent, function): folded, existing, or new. */
 static struct hp_row *row_find(struct hp_local *me, struct hp_row *parent,
 			       struct hp_function *function)
 {
@@ -519,7 +518,7 @@ static struct hp_row *row_find(struct hp_local *me, struct hp_row *parent,
 	return row;
 }
 
-/* Where calls go that get no row of their own: the function's row below the root. */
+/* Where calls without a row of their own go: the function's row below the root. */
 static struct hp_row *row_flat(struct hp_local *me, struct hp_function *function)
 {
 	struct hp_row *row = row_find(me, me->root, function);
@@ -536,7 +535,7 @@ static struct hp_row *row_make(struct hp_local *me, struct hp_row *parent, uintp
 		row = row_flat(me, function);
 		me->block->folded_rows++;
 	}
-	/* Of its calls the last one's end is known. */
+	/* Only the last call's end is known. */
 	if (row == me->other_row)
 		row->fn = fn;
 	if (row->fn != fn || row->above != (uintptr_t)parent)
@@ -551,7 +550,7 @@ struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t
 	bool shut;
 	int saved;
 
-	/* A handler that interrupted a hook may find a frame which is claimed and not filled. */
+	/* A handler that interrupted a hook may find a frame that is claimed but not filled. */
 	if (HP_UNLIKELY(!parent))
 		parent = me->root;
 	row = *place_of(me, (uintptr_t)parent, fn);
@@ -618,7 +617,7 @@ void hp_row_carry_all(struct hp_local *me, struct hp_function *function)
 
 /*
  * The block's records of an earlier process become findable by this one's
- * addresses.  Calls that it did not end will not end any more.
+ * addresses.  Calls that it did not end will never end.
  */
 static bool adopt(struct hp_local *me)
 {

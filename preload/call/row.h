@@ -16,14 +16,14 @@
 
 /*
  * The table that leads from a call to its row, in the thread's own memory: open
- * addressing, at most a fifth full.  The key stands in the row itself, so a
+ * addressing, at most a fifth full. The row itself has the key, so a
  * counted call touches its place in the table, its row, and its function's gist.
  *
  * Multiplicative hashing of the function (Knuth, TAOCP 6.4), with the factor of
- * the SplitMix64 generator: the golden ratio would fold functions that lie a
- * multiple of 48 bytes apart onto each other (tried: half of 2000).  Rows lie
- * side by side, so the number of the parent makes different places of one
- * function; and it is known last, so nothing slow follows it.
+ * the SplitMix64 generator: the golden ratio would map functions a multiple
+ * of 48 bytes apart to the same place (measured: half of 2000). Rows are
+ * adjacent, so the parent's number gives one function different places; and
+ * it is known last, so nothing slow follows it.
  */
 static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, uintptr_t fn)
 {
@@ -55,23 +55,23 @@ static inline struct hp_function *hp_row_function(const struct hp_local *me,
 }
 
 /*
- * The row of this call, or its alias.  Makes row and function when they are
- * new; when nothing can be made any more, the row of `<other>`.  Never NULL.
+ * The row of this call, or its alias. Creates row and function if they are
+ * new; if there is no room, returns the row of `<other>`. Never NULL.
  */
 struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t fn);
 
 /* Tables, root row and `<other>`; existing records of the block are found.  False = no memory. */
 bool hp_row_init(struct hp_local *me);
 
-/* Gives the tables back; no other thread may know of them. */
+/* Frees the tables; no other thread may know them. */
 void hp_row_release(struct hp_local *me);
 
 /*
- * A module is gone: its addresses may become other functions.  Called by any
+ * A module was unloaded: its addresses may become other functions.  Called by any
  * thread of the process, so `me` may be in use: it only ever sets HP_PARKED in a
- * function's address in a key, which no address of a program has.  Libraries that come
- * back to the same place find their records by it: so a program that loads and unloads
- * plugins all day takes room once.
+ * function's address in a key, which no address of a program has.  Libraries that are
+ * loaded at the same place again find their records by it, so a program that keeps
+ * loading and unloading plugins takes room only once.
  */
 #define HP_PARKED (UINT64_C(1) << 63)
 void hp_row_forget(struct hp_local *me, uintptr_t begin, uintptr_t end);

@@ -4,9 +4,8 @@
  *
  * Where a machine stack ends is known for threads that glibc made (their
  * descriptor lies at the top, the default size below it) and for the main
- * thread.  Others are learnt: a stack pointer that is on no known stack starts
- * a new one, which then grows with the calls that are seen on it, as far as
- * the next known one.
+ * thread.  Others are learned: a stack pointer on no known stack starts a new
+ * one, which then grows with the calls on it, as far as the next known one.
  */
 #include "preload/call/stack.h"
 
@@ -37,7 +36,7 @@ static struct hp_frame *row_frame(struct hp_part *part, struct hp_row *row, uint
 	return part->frames + 1;
 }
 
-/* No frame is ever without a row: a handler may meet one that is claimed and not filled. */
+/* No frame is ever without a row: a handler may find one that is claimed but not filled. */
 static void part_fill(const struct hp_local *me, struct hp_part *part, uint32_t capacity)
 {
 	part->capacity = capacity;
@@ -47,7 +46,7 @@ static void part_fill(const struct hp_local *me, struct hp_part *part, uint32_t 
 	}
 }
 
-/* The smallest part that an earlier process left in the block, and that is large enough. */
+/* The smallest sufficient part that an earlier process left in the block. */
 static struct hp_part *part_left(const struct hp_local *me, uint32_t capacity)
 {
 	uint64_t at = atomic_load_explicit(&me->block->parts, memory_order_relaxed);
@@ -257,7 +256,7 @@ static bool part_holds(const struct hp_part *part, const struct hp_frame *top)
 	return top > part->frames && top <= part->frames + part->capacity;
 }
 
-/* Between its stores, `top` is of the part that was left, or of the stack that was. */
+/* Between its stores, `top` still belongs to the previous part or stack. */
 void hp_stack_recover(struct hp_local *me)
 {
 	struct hp_part *part = me->stack->part;
@@ -282,7 +281,7 @@ static struct hp_stack *stack_at(struct hp_local *me, uintptr_t cfa)
 	return NULL;
 }
 
-/* Moves [*low, *high] back from the stacks that are known around `cfa`. */
+/* Limits [*low, *high] to exclude the known stacks around `cfa`. */
 static void clip(const struct hp_local *me, uintptr_t cfa, uintptr_t *low, uintptr_t *high)
 {
 	for (const struct hp_stack *s = me->stacks; s; s = s->next) {
@@ -293,7 +292,7 @@ static void clip(const struct hp_local *me, uintptr_t cfa, uintptr_t *low, uintp
 	}
 }
 
-/* swapcontext said that `cfa` is on another stack than the calls of `s`. */
+/* swapcontext reported that `cfa` is on another stack than the calls of `s`. */
 static bool hint_parts(const struct hp_local *me, const struct hp_stack *s, uintptr_t cfa)
 {
 	bool has_cfa = cfa > me->hint_low && cfa <= me->hint_high;
@@ -391,7 +390,7 @@ void hp_stack_untag(struct hp_local *me)
 		p->frames[1].cfa &= ~HP_GUEST_TAG;
 }
 
-/* The stack from which the guest came may have been a guest itself, and gone. */
+/* The stack before the guest may have been a guest itself, and no longer exist. */
 static struct hp_stack *stack_back(struct hp_local *me, struct hp_stack *guest)
 {
 	for (struct hp_stack *s = me->stacks; s; s = s->next)

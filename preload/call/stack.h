@@ -2,7 +2,7 @@
 /*
  * stack.h - the shadow stacks of a thread, one for each machine stack.
  *
- * Programs switch stacks without telling anybody: swapcontext, coroutines in
+ * Programs switch stacks without notice: swapcontext, coroutines in
  * assembler, sigaltstack.  The stack pointer of a hook says which stack it is
  * on.  The gate is shut in all of these.
  */
@@ -12,28 +12,28 @@
 #include "preload/call/local.h"
 
 /*
- * Makes the shadow stack of the machine stack that `cfa` is on the current
- * one.  Returns true if that is another one than before.
+ * Makes the shadow stack for the machine stack of `cfa` the current one.
+ * Returns true if it has changed.
  */
 bool hp_stack_select(struct hp_local *me, uintptr_t cfa);
 
 /*
  * The outermost call on a guest stack is tagged, so that its exit hook takes
- * the slow path and the thread is back on the stack from which it came; and
- * the first call in each higher part, so that it is back in the part below.  A
- * signal handler leaves nothing changed in this way, whatever it interrupted.
+ * the slow path, which returns to the previous stack; so is the first call in
+ * each higher part, which returns to the part below. So a signal handler
+ * leaves nothing changed, whatever it interrupted.
  */
 #define HP_GUEST_TAG UINT64_C(1)	/* in hp_frame.cfa: then no exit fits */
 void hp_stack_tag(struct hp_local *me);
 void hp_stack_untag(struct hp_local *me);
 
-/* A slow path was left in its middle: makes part and top of the current stack fit. */
+/* A slow path was left halfway: makes part and top of the current stack consistent. */
 void hp_stack_recover(struct hp_local *me);
 
 /*
- * After calls have ended, with the gate shut: a guest without calls is left, and
- * may become another stack, and so is a part.  Between two hooks neither is ever
- * current and empty: a handler would leave it after the back of a hook that was
+ * After calls have ended, with the gate shut: leaves a guest or a part without
+ * calls; the guest may become another stack. Between two hooks neither is ever
+ * current and empty: a handler would leave it behind the back of a hook that is
  * about to use it.
  */
 void hp_stack_return(struct hp_local *me);

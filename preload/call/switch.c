@@ -13,7 +13,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 #if defined(__x86_64__)
 #define HP_RSEQ 1
-/* The signature that glibc registers (its bits/rseq.h) stands before the abort address. */
+/* The signature that glibc registers (its bits/rseq.h) precedes the abort address. */
 __asm__(".pushsection .text.hp_switch, \"ax\", @progbits\n"
 	"	.long 0x53053053\n"
 	"hp_switch_abort:\n"
@@ -31,7 +31,7 @@ __asm__(".pushsection .text.hp_switch, \"ax\", @progbits\n"
 extern const char hp_switch_abort[] __attribute__((visibility("hidden")));
 extern const char hp_switch_begin[] __attribute__((visibility("hidden")));
 
-/* Not constant, since it holds addresses; aligned as the kernel asks for it. */
+/* Not constant, since it holds addresses; aligned as the kernel requires. */
 static struct rseq_cs section __attribute__((aligned(32)));
 
 /* gcc before 11 has no __builtin_thread_pointer here. */

@@ -3,10 +3,10 @@
  * tally.c - see tally.h.
  *
  * Tallies are in the segment, so that a report after a kill has the allocations
- * of running calls.  The free ones are a list of the thread's, which signal
- * handlers use too: a handler that runs between two instructions here may take
- * the one that we are about to take, and has given it back, or attached it to
- * the frame that we want it for, when it returns.
+ * of running calls.  The thread has a list of free ones, which signal handlers
+ * use too: a handler that runs between two instructions here may take the one
+ * that we are about to take; when it returns, it has released it, or attached
+ * it to the frame that needs it.
  */
 #include "preload/call/tally.h"
 
@@ -19,7 +19,7 @@
 #include "segment/histogram.h"
 #include "util/assert.h"
 
-#define HP_COST_EVERY 64	/* ends, and one of them is timed; a power of two */
+#define HP_COST_EVERY 64	/* one in this many ends is timed; a power of two */
 #define HP_COST_SHIFT 4	/* the running mean follows 1/16 of each difference */
 
 bool hp_tally_has_most;
@@ -31,7 +31,7 @@ static struct hp_tally *tally_of(const struct hp_frame *f)
 
 /* --- room --- */
 
-/* As hp_row_group: the gate is shut while the block's room changes hands. */
+/* Like hp_row_group: the gate is shut while the block's room changes. */
 static void *take(struct hp_local *local, uint64_t size)
 {
 	uint64_t since = hp_clock(local);
@@ -53,7 +53,7 @@ static void *record_at(const struct hp_local *local, uint32_t place)
 	return local->base + (uint64_t)place * HP_LINE;
 }
 
-/* The tally of `place`, made if it is missing; NULL = no room. */
+/* The tally of `place`, created if missing; NULL = no room. */
 static void *record_get(struct hp_local *local, uint32_t *place, uint64_t size)
 {
 	void *record;
@@ -95,7 +95,7 @@ static void tally_set(struct hp_frame *f, struct hp_tally *tally)
 struct hp_tally *hp_tally_attach(struct hp_local *local, struct hp_frame *f, int64_t live,
 				 int64_t blocks)
 {
-	/* One that is still there is of a frame in this place that was left in an odd way. */
+	/* A leftover one belongs to a frame in this place that was left irregularly. */
 	struct hp_tally *tally = f->tally ? tally_of(f) : tally_take(local);
 
 	if (!tally)
@@ -172,7 +172,7 @@ static uint32_t small(uint64_t count)
 	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-/* Word by word: a copy of it would wait for its parts. */
+/* Word by word: copying it as a whole would stall on its parts. */
 static inline void log_add(struct hp_local *local, struct hp_charge *charge,
 			   const struct hp_tally *tally, uint64_t now)
 {
@@ -228,7 +228,7 @@ static void charge_both(struct hp_local *local, struct hp_charge *charge,
 	charge_add(local, charge, HP_CHARGE_WHOLE_COUNT, tally->count + tally->below_count);
 }
 
-/* `is_outer`: no other call of the function continues. */
+/* `is_outer`: no other call of the function is in progress. */
 static inline void charge_call(struct hp_local *local, struct hp_charge *charge,
 			       const struct hp_tally *tally, bool is_outer, uint64_t now)
 {
@@ -258,7 +258,7 @@ static void end(struct hp_local *local, struct hp_frame *f, uint64_t now)
 
 	if (charge)
 		charge_call(local, charge, tally_of(f), hp_row_gist(row)->active == 1, now);
-	/* The lowest frame of a stack takes it, too; no one asks it for it. */
+	/* The lowest frame of a stack takes it, too; nobody reads it there. */
 	hp_tally_pass(local, f, f - 1);
 }
 
@@ -274,7 +274,7 @@ uint64_t hp_tally_end(struct hp_local *local, struct hp_frame *f, uint64_t now)
 	since = hp_clock(local);
 	end(local, f, now);
 	cost = (int64_t)(hp_clock_between(since, hp_clock(local)) << HP_FINE_BITS);
-	/* If the thread lost the processor meanwhile, the sample is useless for the cost. */
+	/* If the thread was preempted meanwhile, the sample is useless for the cost. */
 	if ((uint64_t)cost < local->clock_cost * HP_COST_EVERY) {
 		int64_t more = cost - (int64_t)local->clock_cost - (int64_t)local->tally_cost;
 

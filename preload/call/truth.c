@@ -27,7 +27,7 @@
 
 #define HP_TRUTH_CALLS (UINT64_C(1) << 22)
 
-/* Lies in a mirror of the segment, at the place of its function. */
+/* In a mirror of the segment, at the place of its function. */
 struct truth {
 	uint64_t fn;
 	uint64_t calls;
@@ -65,7 +65,7 @@ void hp_truth_enter(struct hp_local *me, struct hp_frame *f, uint64_t start)
 	f->tally = 0;	/* its callees' time; no allocations are recorded in such a run */
 }
 
-/* The time of a counted call around nothing: unlike a sampled one, it comes as no surprise. */
+/* The time of a counted call around nothing: unlike a sampled one, the processor predicts it. */
 static int64_t inside;
 static int64_t nothing_ticks;
 static int64_t nothing_calls;
@@ -170,5 +170,5 @@ static __attribute__((destructor)) void dump(void)
 
 #endif
 
-/* ISO C wants something in every file. */
+/* ISO C requires a declaration in every file. */
 typedef int hp_truth_unused;

@@ -5,8 +5,8 @@
  * With HP_TRUTH every call is timed, whatever the policy decides: the policy's
  * knowledge goes into the segment as usual, and the truth goes here: sums for
  * each function, and every duration in the order of the exits.  So estimate and
- * truth are of the same calls of the same run. Without HP_TRUTH all of it is
- * nothing.
+ * truth are for the same calls of the same run. Without HP_TRUTH all of this is
+ * empty.
  */
 #ifndef HP_PRELOAD_CALL_TRUTH_H
 #define HP_PRELOAD_CALL_TRUTH_H
@@ -24,7 +24,7 @@ void hp_truth_leave(struct hp_local *me, struct hp_frame *f, int64_t ticks);
 /* Ends the calibration: the counted calls since the last sampled one were around nothing. */
 void hp_truth_settle(void);
 
-/* Calls that are counted only take the way of the sampled ones, up to the clock and back. */
+/* Calls that are only counted take the path of the sampled ones, including the clock readings. */
 #define HP_TRUTH_ALL 1
 
 #else

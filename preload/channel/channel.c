@@ -2,10 +2,10 @@
 /*
  * channel.c - channels, their lanes, and the threads that use them.
  *
- * A channel belongs to one place in the program, so a hundred thousand pipes of
- * one line are one channel.  A lane is one of them, and free for the next one
- * when all its descriptors are closed; if another process may have it still
- * (fork), it stays as long as there are few such.
+ * A channel belongs to one place in the program, so a hundred thousand pipes
+ * from one line are one channel. A lane is one of them, and free for the next
+ * one when all its descriptors are closed; if another process may still have it
+ * (fork), it is kept while there are few such lanes.
  */
 #include "preload/channel/channel.h"
 
@@ -32,7 +32,7 @@
 #define HP_SITES_OF_ITER 256	/* channels of one place, with HOTPATH_CHANNELS_ITER */
 
 static struct hp_channel_thread unborn;
-static struct hp_channel_thread opening;	/* of a thread that makes the process's record */
+static struct hp_channel_thread opening;	/* of a thread that creates the process's record */
 static _Atomic(struct hp_channel_thread *) channel_threads;
 static bool is_wanted;
 static bool is_each;	/* HOTPATH_CHANNELS_ITER */
@@ -77,10 +77,12 @@ void hp_channel_configure(const struct hp_settings *settings, bool is_first)
 }
 
 /*
- * A signal handler that comes while this thread makes the process's record would
- * wait for it.  And once a filter forbids system calls nothing new is looked at.
+ * A signal handler that interrupts this thread while it creates the process's
+ * record would wait for it. And once a filter forbids system calls, nothing new
+ * is looked up.
  */
-/* `is_asked`: in any case; else if channels are recorded, which is known when the library has started. */
+/* `is_asked`: unconditionally; otherwise only if channels are recorded, which is known once the
+ * library has started. */
 static bool process_open(bool is_asked)
 {
 	struct hp_channel_thread *before;
@@ -217,7 +219,7 @@ static struct hp_channel *channel_new(struct hp_lockset *set, const struct hp_ch
 	return channel;
 }
 
-/* Two threads may make one each: the report adds them up. */
+/* Two threads may create one each: the report adds them up. */
 static struct hp_channel *channel_of(const struct hp_channel_wish *wish)
 {
 	struct hp_lockset *set = hp_lock_set();
@@ -277,8 +279,8 @@ static bool is_dead(uint32_t pid)
 }
 
 /*
- * Of those that another process may have, the oldest that no one seems to have; or a
- * killed one's.
+ * Of those that another process may have, the oldest that seems unused; or a killed
+ * process's.
  */
 static struct hp_lane *lane_oldest(struct hp_channel *channel)
 {
@@ -302,7 +304,7 @@ static struct hp_lane *lane_oldest(struct hp_channel *channel)
  */
 static struct put_off {
 	const struct hp_channel *_Atomic channel;
-	_Atomic uint32_t left;	/* lanes of it to be made without a search */
+	_Atomic uint32_t left;	/* lanes to create without a search */
 } put_offs[64];
 
 static struct put_off *put_off_of(const struct hp_channel *channel)
@@ -373,7 +375,7 @@ struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish)
 	if (!channel)
 		return NULL;
 	if (lane)
-		hp_lane_empty(lane);	/* of one that was still taken */
+		hp_lane_empty(lane);	/* of one that was still in use */
 	else
 		lane = lane_make(channel);
 	if (!lane)
@@ -457,22 +459,22 @@ struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out)
 	return NULL;
 }
 
-/* --- one that two processes meet at once --- */
+/* --- one that two processes use first at the same time --- */
 
-#define HP_MEETING_TRIES 16	/* that another one is faster each time */
+#define HP_MEETING_TRIES 16	/* attempts in which another one was faster */
 
 /*
- * Both search, find none and make one.  So a word of the segment changes with each lane that is
- * made for an existing object: a thread that sees it changed since its search searches again.
- * Everyone can find the named lane before the word changes again: the next writer makes sure of
- * that, since the writer that stored it may be stopped or killed.
+ * Both search, find none and create one. So a word of the segment changes with each lane
+ * created for an existing object: a thread that finds it changed since its search searches
+ * again. Every thread can find the named lane before the word changes again: the next writer
+ * ensures that, since the writer that stored it may be stopped or killed.
  */
 static _Atomic uint64_t *meeting(void)
 {
 	return &((struct hp_meeting *)at(HP_MEETING_AT))->word;
 }
 
-/* To be called before the search: lanes made from then on aren't missed. */
+/* Call before the search: lanes created from then on are not missed. */
 static uint64_t meeting_look(void)
 {
 	uint64_t word = atomic_load_explicit(meeting(), memory_order_acquire);
@@ -482,7 +484,7 @@ static uint64_t meeting_look(void)
 	return word;
 }
 
-/* False if one was made since `before`: it may be for the same thing. */
+/* False if one was created since `before`: it may be for the same object. */
 static bool meeting_take(uint64_t before, struct hp_lane *lane)
 {
 	uint64_t done = ((before >> 32) + 1) << 32, word = done | hp_lane_id(lane);
@@ -570,10 +572,10 @@ void hp_lane_close(struct hp_lane *lane)
 }
 
 /*
- * One end less.  Both counts are one word, so that of two threads that close the
- * last sender and the last receiver at once one alone finds that no one is left:
- * it may continue with the lane, and for the other one the lane is gone.  Hence
- * the last of its kind publishes its state first (`last`; NULL = nothing).
+ * One end less. Both counts are in one word, so that if two threads close the
+ * last sender and the last receiver at once, only one finds that nobody is left:
+ * it may use the lane further, and for the other one the lane no longer exists.
+ * Hence the last of its kind publishes its state first (`last`; NULL = nothing).
  */
 static bool leave(struct hp_lane *lane, bool is_out, void (*last)(struct hp_lane *, bool))
 {
@@ -605,8 +607,8 @@ static bool is_named(const struct hp_lane *lane)
 }
 
 /*
- * To a name others may come and send as long as there is a receiver, and no one
- * after it.  If another process may have it, too, its end is unknown.
+ * New senders to a name may appear while there is a receiver, but not
+ * afterwards. If another process may have it, too, its end is unknown.
  */
 static void last_drops(struct hp_lane *lane, bool is_out)
 {

@@ -3,22 +3,22 @@
  * channel.h - common parts of stand-ins for pipes, sockets and queues.
  *
  * A table of the process leads from a descriptor to its lanes: one that it sends
- * into, one that it receives from.  A descriptor that is a file costs this look
- * and nothing else.  All counts are in the segment: two processes of a session
+ * into, one that it receives from. A descriptor of a file costs only this
+ * lookup.  All counts are in the segment: two processes of a session
  * that share a pipe share its lane.
  *
- * Everything is recorded after the real call, so a call that is cancelled or
- * interrupted doesn't count.  Only a message's probe is stored before it is
- * sent, since it may be received before the sender returns: a probe, with the
- * place in the stream where the message ends.  A receiver that has passed that
- * place takes it.
+ * Everything is recorded after the real call, so a cancelled or interrupted
+ * call does not count. Only a message's probe, with the position in the stream
+ * where the message ends, is stored before it is sent, since it may be
+ * received before the sender returns. A receiver that has passed that position
+ * takes it.
  *
- * Counts are exact; times cost two readings of the clock each, so as much of
- * them is taken as 2 % of the time pays for: every message of a channel that has
- * some hundred thousand a second, some of a faster one.
+ * Counts are exact; times cost two clock readings each, so as many are taken as
+ * fit into 2 % of the time: every message of a channel with up to some hundred
+ * thousand per second, some of a faster one.
  *
- * Folder: preload/channel - pipes, sockets, queues and threads' results: their stand-ins, what
- *   goes through them, how long it takes.
+ * Folder: preload/channel - pipes, sockets, queues and threads' results: their stand-ins,
+ *   their messages, and delays.
  * May use: preload/lock preload/wait preload/heap preload/call preload/thread preload/guest
  *   segment segment/layout util include
  */
@@ -40,7 +40,7 @@
 #include "segment/layout/channel.h"
 #include "segment/setting.h"
 
-#define HP_FDS 65536	/* descriptors above are not seen */
+#define HP_FDS 65536	/* higher descriptors are not recorded */
 
 /* In the table: lane to send into << 32 | lane to receive from, as offset / HP_LINE. */
 #define HP_FD_UNKNOWN UINT64_C(0)
@@ -54,8 +54,8 @@ struct hp_channel_thread {
 	uint32_t tid;
 	uint64_t idle_since;	/* the last wait by poll or the like: ticks; 0 = none */
 	uint64_t idle_until;
-	uint64_t key;	/* never two threads have the same one at a time; 0 = not open */
-	uint64_t switches;	/* 1 + how often the thread had waited when it was asked last; 0 = it was not */
+	uint64_t key;	/* unique among threads at a time; 0 = not open */
+	uint64_t switches;	/* 1 + how often the thread had waited at the last check; 0 = never checked */
 	struct hp_channel_thread *next;	/* list of the process */
 	bool received_remote;	/* it has received from another thread: an event loop takes note, and clears it */
 };
@@ -74,15 +74,15 @@ extern const struct hp_recorder hp_channel_recorder;
 
 void hp_channel_configure(const struct hp_settings *settings, bool is_first);
 
-/* 0 = the thread may read no clock: not taken. */
+/* 0 = the thread may not read the clock: not taken. */
 static inline uint64_t hp_channel_clock(void)
 {
 	return hp_ticks();
 }
 
 /*
- * Starts the library, and makes the process's record.  False = none exists, or a signal handler
- * asks while its thread makes it.
+ * Starts the library, and creates the process's record. False = none exists, or this is a
+ * signal handler whose thread is creating it.
  */
 bool hp_channel_thread_has_process(void);
 
@@ -97,7 +97,7 @@ struct hp_channel_wish {
 	uintptr_t caller;	/* 0 with `is_found` */
 	uint32_t descriptor;	/* with `is_found` */
 	bool is_found;
-	bool is_first;	/* the caller did not make it: it uses it first */
+	bool is_first;	/* the caller did not create it, but uses it first */
 	uint32_t unit;
 	uint64_t capacity;
 	uint64_t safe;
@@ -107,10 +107,11 @@ struct hp_channel_wish {
 	uint64_t in_inode;
 };
 
-/* A lane for a new object, which no one else finds before it is held; NULL = no room. */
+/* A lane for a new object, which nobody else finds before it is held; NULL = no room. */
 struct hp_lane *hp_lane_new(const struct hp_channel_wish *wish);
 
-/* A new one must be found before anybody holds it; is not wanted after all, if no one holds it. */
+/* A new one must be findable before anybody holds it; it is not needed after all, if nobody
+ * holds it. */
 void hp_lane_ready(struct hp_lane *lane);
 void hp_lane_unmake(struct hp_lane *lane);
 
@@ -121,8 +122,8 @@ void hp_channel_label(const struct hp_lane *lane, const char *text, size_t lengt
 struct hp_lane *hp_lane_of_inode(uint64_t device, uint64_t inode, bool is_out);
 
 /*
- * The same for a pipe that was there before; made as wished, once for all processes of the session,
- * if none exists.  NULL = no room.
+ * The same for an inherited pipe; created as given, once for all processes of the session, if none
+ * exists. NULL = no room.
  */
 struct hp_lane *hp_lane_meet(const struct hp_channel_wish *wish);
 
@@ -131,8 +132,8 @@ void hp_lane_hold(struct hp_lane *lane, bool is_out);
 void hp_lane_drop(struct hp_lane *lane, bool is_out);
 
 /*
- * The process ends, or becomes another image that may have it still: that is not
- * noted as a close.
+ * The process ends, or becomes another image that may still have it: that does
+ * not count as a close.
  */
 void hp_lane_leave(struct hp_lane *lane, bool is_out, bool is_exec);
 
@@ -142,7 +143,7 @@ void hp_lane_empty(struct hp_lane *lane);
 /* hp_lane.out_inode of a bound socket's incoming lane: the rest is its name. */
 #define HP_LANE_NAMED (UINT64_C(1) << 63)
 
-/* The process has left the segment: nothing in it is known any more. */
+/* The process has left the segment: forgets everything in it. */
 void hp_channel_forget_lanes(void);
 
 /* One end is gone: noted once. */
@@ -158,12 +159,12 @@ static inline uint64_t hp_lane_id(const struct hp_lane *lane)
 
 /* --- fd.c: descriptors --- */
 
-/* A descriptor is about to be closed, or all of these; is there twice now. */
+/* A descriptor is about to be closed, or all of these; now exists twice. */
 void hp_channel_forget(int fd);
 void hp_channel_forget_range(unsigned first, unsigned last);
 void hp_channel_copied(int fd, int copy);
 
-/* Part of its traffic is invisible. */
+/* Part of its traffic is not recorded. */
 void hp_channel_veil(int fd);
 
 /* The ends of a new pipe, made with these flags of pipe2. */
@@ -184,17 +185,18 @@ void hp_channel_put(int fd, const struct hp_lane *out, const struct hp_lane *in)
 /* A further descriptor of an object that both sends to and receives from `lane`. */
 void hp_channel_again(int fd, struct hp_lane *lane);
 
-/* A descriptor came from somewhere: it is asked of the kernel when it is used. */
+/* A descriptor was received: it is looked up in the kernel when it is used. */
 void hp_channel_came(int fd);
 
 /*
- * A system call of the program's own, by syscall(): its effect on descriptors.
- * `before` tells if `after` must be called for it.
+ * The effect on descriptors of the program's own system call, made with
+ * syscall(). `before` returns whether `after` must be called for it.
  */
 bool hp_channel_raw_before(long number, long a, long b, long c);
 void hp_channel_raw_after(long a, long result);
 
-/* Recorders hear when this descriptor is read from and closed: `read`, `closed` of hp_recorder. */
+/* Recorders are notified when this descriptor is read from and closed: `read`, `closed` of
+ * hp_recorder. */
 extern HP_HIDDEN _Atomic uint64_t hp_channel_told[HP_FDS / 64];
 void hp_channel_tell(int fd);
 void hp_channel_told_read(int fd, const void *buffer, size_t size);
@@ -211,14 +213,14 @@ void hp_channel_share(int fd);
 /* fcntl, but for locks. */
 int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument);
 
-/* The process ends, or becomes another image, or leaves the segment; it continues after all. */
+/* The process ends, or becomes another image, or leaves the segment; or it continues after all. */
 void hp_channel_leave(bool is_exec);
 void hp_channel_come_back(void);
 
-/* It has left: no descriptor is known any more. */
+/* It has left: forgets all descriptors. */
 void hp_channel_forget_all(void);
 
-/* A child is about to have the same descriptors; none exists after all. */
+/* A child is about to get the same descriptors; there is no child after all. */
 void hp_channel_fork(void);
 void hp_channel_fork_failed(void);
 
@@ -241,7 +243,7 @@ static HP_HOT struct hp_lane *hp_channel_lane(uint64_t id)
 					     : (struct hp_lane *)(hp_channel_base + id * HP_LINE);
 }
 
-/* NULL = it is nothing to send into. */
+/* NULL = it cannot be sent into. */
 static HP_HOT struct hp_lane *hp_channel_out(int fd)
 {
 	return hp_channel_lane(hp_channel_word(fd) >> 32);
@@ -281,8 +283,8 @@ static HP_HOT void hp_lane_received(const struct hp_lane *lane)
 /* --- wait.c --- */
 
 /*
- * The call whose `frame` this is may wait for this lane; it is over: it waited for
- * so many ticks, 0 = it did not.
+ * The call with this `frame` may wait for this lane; the call has ended and waited
+ * for this many ticks, 0 = it did not wait.
  */
 void hp_channel_wait_begin(const void *frame, const struct hp_lane *lane, uint32_t side,
 			   uintptr_t caller, uint64_t since);
@@ -293,14 +295,14 @@ void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t
 /* Annotations of channels in the source: hotpath_label of include/hotpath.h. */
 void hp_channel_mark(int what, const void *object, const char *text, uintptr_t caller);
 
-/* A thread's result: it begins, made at `at`; it ends; a thread has waited for it. */
+/* A thread's result: it starts, created at `at`; it ends; a thread has waited for it. */
 void hp_channel_thread_began(uintptr_t at);
 void hp_channel_thread_ended(void);
 void hp_channel_thread_joined(uintptr_t thread);
 
 /* --- queue.c: messages --- */
 
-/* They do not come out in the order in which they went in: none is timed any more. */
+/* They are not received in the order in which they were sent: none is timed from now on. */
 static inline void hp_lane_mix(struct hp_lane *lane)
 {
 	atomic_fetch_or_explicit(&lane->veiled, HP_LANE_MIXED, memory_order_relaxed);
@@ -317,7 +319,7 @@ static inline uint64_t hp_side_others(const struct hp_lane_side *side)
 	return side->others + atomic_load_explicit(&side->more_others, memory_order_relaxed);
 }
 
-/* Up to which place of the stream it was received. */
+/* Up to which position of the stream it was received. */
 static HP_HOT uint64_t hp_lane_place(const struct hp_lane *lane)
 {
 	return hp_side_units(&lane->receives) +
@@ -340,20 +342,21 @@ struct hp_sending {
 	uint64_t end;	/* of the probe */
 	uint64_t entry;	/* of the log */
 	uint64_t number;	/* of the message */
-	int64_t depth;	/* with this message in it; 0 = no matter */
+	int64_t depth;	/* with this message in it; 0 = irrelevant */
 	int fd;	/* through which; HP_END_NONE, HP_END_HASTY */
 };
 
 /* The message that is about to be sent must be timed. */
 void hp_send_time(struct hp_sending *call);
 
-/* With it the queue is deeper than ever, or so deep that the call may wait. */
+/* It makes the queue deeper than ever, or so deep that the call may wait. */
 void hp_send_deep(struct hp_sending *call, int64_t depth, uintptr_t caller);
 
 /* Nothing was sent, and it did not fail. */
 void hp_send_none(const struct hp_sending *call);
 
-/* It was sent by another thread than usual; it was deep or timed; it was not sent. */
+/* It was sent by another thread than usual; the queue was deep, or it was timed; it was not
+ * sent. */
 void hp_side_add_more(struct hp_lane_side *side, uint64_t units, uint64_t others);
 void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes);
 void hp_send_failed(const struct hp_sending *call);
@@ -362,7 +365,7 @@ void hp_send_failed(const struct hp_sending *call);
 static HP_HOT void hp_send_begin(struct hp_sending *call, struct hp_lane *lane, uint64_t size,
 				 int fd)
 {
-	/* Read once: of two senders that both see a 1 none may take one from the other's 0. */
+	/* Read once: if two senders both see a 1, neither may subtract one from the other's 0. */
 	uint32_t left = __atomic_load_n(&lane->sends.countdown, __ATOMIC_RELAXED);
 	int64_t depth;
 
@@ -379,7 +382,7 @@ static HP_HOT void hp_send_begin(struct hp_sending *call, struct hp_lane *lane, 
 		hp_send_deep(call, depth, HP_CALLER);
 }
 
-/* The same where the call itself finds out how much that is. */
+/* The same if only the call itself determines how much that is. */
 static HP_HOT void hp_send_begin_some(struct hp_sending *call, struct hp_lane *lane, int fd)
 {
 	hp_send_begin(call, lane, 1, fd);
@@ -409,13 +412,13 @@ static HP_HOT void hp_send_end(const struct hp_sending *call, uint64_t units, ui
 /* One message was sent, and was recorded afterwards. */
 void hp_send_late(struct hp_lane *lane, uint64_t bytes);
 
-/* The send that was begun went elsewhere. */
+/* The started send went elsewhere. */
 void hp_send_void(const struct hp_sending *call);
 
-/* One message that is so many tokens. */
+/* One message of this many tokens. */
 void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t bytes);
 
-/* A message that was timed went well: its answer may be kept. */
+/* A timed message succeeded: its text may be kept. */
 void hp_send_text(const struct hp_sending *call, const void *buffer, uint64_t size);
 
 static HP_HOT void hp_send_kept(const struct hp_sending *call, const void *buffer, uint64_t size)

@@ -2,9 +2,9 @@
 /*
  * datagram.c - see datagram.h.
  *
- * A socket file is known by its inode, which no one else gets while the socket is
- * open, whatever becomes of its path; an abstract name by its bytes.  Either is a
- * hash of 63 bits where other lanes have the inode of the end that sends.
+ * A socket file is identified by its inode, which nobody else gets while the
+ * socket is open, whatever happens to its path; an abstract name by its bytes.
+ * Either is stored as a hash of 63 bits in the place of the sending end's inode.
  */
 #include "preload/channel/datagram.h"
 
@@ -118,7 +118,7 @@ static struct hp_lane *lane_made(struct hp_channel_wish *wish)
 	return lane;
 }
 
-/* Datagrams to receivers that can't be seen. */
+/* Datagrams to unrecorded receivers. */
 static struct hp_lane *open_lane(const struct stat *stat, struct hp_channel_wish wish)
 {
 	struct hp_lane *lane = hp_lane_of_inode(stat->st_dev, stat->st_ino, true);
@@ -131,7 +131,7 @@ static struct hp_lane *open_lane(const struct stat *stat, struct hp_channel_wish
 	return lane_made(&wish);
 }
 
-/* An abstract name begins with '@', as everywhere; a name chosen by the kernel has no meaning. */
+/* An abstract name begins with '@', as is customary; a name chosen by the kernel has no meaning. */
 static void label(const struct hp_lane *lane, const struct name *name)
 {
 	size_t size = name->length - NAME_AT;
@@ -147,7 +147,7 @@ static void label(const struct hp_lane *lane, const struct name *name)
 	hp_channel_label(lane, text, size);
 }
 
-/* A new name is whose it is now. */
+/* A new name belongs to its current owner. */
 static struct hp_lane *named_lane(const struct stat *stat, const struct name *name,
 				  struct hp_channel_wish wish)
 {
@@ -183,7 +183,7 @@ static bool has_name(hp_ask_name ask, int fd, struct name *name)
 	name->length = sizeof(name->address);
 	if (ask(fd, (struct sockaddr *)&name->address, &name->length) == 0)
 		return name->length <= sizeof(name->address);
-	/* Without a peer, or shut down, that is the answer. */
+	/* Without a peer, or after shutdown, that is the result. */
 	if (errno != ENOTCONN && errno != EINVAL && errno != EBADF)
 		hp_refused();
 	return false;
@@ -265,7 +265,7 @@ bool hp_datagram_connects(int fd, bool *had_peer)
 	return true;
 }
 
-/* The kernel drops messages that wait in a socket when it gets another peer. */
+/* The kernel drops a socket's pending messages when it gets another peer. */
 static void connected(int fd, const struct name *name, bool had_peer, uintptr_t caller)
 {
 	struct hp_lane *before = hp_channel_out(fd), *in = hp_channel_in(fd);

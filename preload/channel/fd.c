@@ -2,9 +2,9 @@
 /*
  * fd.c - maps descriptors to channels.
  *
- * Unannounced descriptors are looked up in the kernel at their first use, once:
- * an inherited pipe, one that came over a socket.  Its inode says if a process
- * of the session has it already.
+ * Unannounced descriptors are looked up in the kernel at their first use,
+ * once: an inherited pipe, or one received over a socket. Its inode tells if a
+ * process of the session already has it.
  *
  * The table is not wiped on fork: a child has the same descriptors.  A vfork child
  * has its own descriptors and works in its parent's memory, so it changes nothing
@@ -32,7 +32,7 @@
 #include "segment/newer.h"
 
 static _Atomic uint32_t has_left;	/* the process is ending */
-static _Atomic uint32_t above;	/* no descriptor from here on was ever told of */
+static _Atomic uint32_t above;	/* no descriptor from here on was ever announced */
 
 /* False in a vfork child, which has its parent's memory; a forked one has not opened its own yet. */
 static bool is_ours(void)
@@ -183,7 +183,7 @@ void hp_channel_forget(int fd)
 	if (HP_UNLIKELY(hp_channel_is_told(fd)))
 		tell_close(fd);
 
-	/* Before the loader has relocated us nothing is recorded, and errno is out of reach. */
+	/* Before the loader has relocated us, nothing is recorded, and errno is inaccessible. */
 	if (!is_watched && !is_told(fd))
 		return;
 	saved = errno;
@@ -327,7 +327,7 @@ static HP_COLD uint64_t meet(int fd)
 	return word;
 }
 
-/* Something that we do for a lane may call it for its own descriptors. */
+/* Our own work for a lane may call it for its own descriptors. */
 HP_COLD uint64_t hp_channel_meet(int fd)
 {
 	int saved = errno;
@@ -411,7 +411,7 @@ void hp_channel_came(int fd)
 
 /* --- copies --- */
 
-/* Every command takes one argument of a word, or none. */
+/* Every command takes at most one argument, of one word. */
 int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *argument)
 {
 	int result = real(fd, command, argument);
@@ -430,7 +430,7 @@ int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *ar
 	return result;
 }
 
-/* --- system calls of the program's own --- */
+/* --- the program's own system calls --- */
 
 bool hp_channel_raw_before(long number, long a, long b, long c)
 {
@@ -459,7 +459,7 @@ static void each_word(void (*what)(uint64_t word))
 		what(word_at((int)fd));
 }
 
-/* For a child: none of them is over when this process has closed it. */
+/* For a child: none of them ends when this process has closed it. */
 static void word_share(uint64_t word)
 {
 	struct hp_lane *out = hp_channel_lane(word >> 32);
@@ -476,8 +476,8 @@ static void word_share(uint64_t word)
 
 /*
  * The kernel does not identify eventfds. For an eventfd passed to another
- * process, only bounds are known: the other process adds to it and takes from
- * it unseen.
+ * process, only bounds are known: what the other process adds and takes is
+ * not recorded.
  */
 void hp_channel_forget_range(unsigned first, unsigned last)
 {
@@ -548,7 +548,7 @@ void hp_channel_come_back(void)
 		each_word(word_hold);
 }
 
-/* Each is asked of the kernel again, and has a lane in the next segment then. */
+/* Each is looked up in the kernel again, and then gets a lane in the next segment. */
 void hp_channel_forget_all(void)
 {
 	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);

@@ -12,7 +12,7 @@
 #include "preload/lock/file.h"
 #include "preload/lock/lock.h"
 
-/* The command that asks for the same and does not wait. */
+/* The same command without waiting. */
 static int tried(int command)
 {
 	return command == F_SETLKW ? F_SETLK : command == F_OFD_SETLKW ? F_OFD_SETLK : command;
@@ -20,7 +20,8 @@ static int tried(int command)
 
 /*
  * struct flock and struct flock64 are the same where the library runs: 64 bits.
- * The record is read after the kernel has: a bad pointer is EFAULT, as without us.
+ * The record is read after the kernel has read it: a bad pointer gives EFAULT, as without the
+ * library.
  */
 static int lock_record(int fd, int command, struct flock *record, int (*real)(int, int, ...),
 		       uintptr_t caller)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_fd.c - stand-ins for functions that make, copy and close descriptors
- * (fd.c).
+ * hook_fd.c - stand-ins for functions that create, copy and close
+ * descriptors (fd.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -96,7 +96,8 @@ HP_EXPORT int close_range(unsigned first, unsigned last, int flags)
 HP_EXPORT void closefrom(int first)
 {
 	hp_channel_forget_range(first < 0 ? 0 : (unsigned)first, HP_FDS);
-	/* A program may ask for it weakly, and finds ours where the C library has none (before 2.34). */
+	/* A program may refer to it weakly, and finds ours if the C library has none (before
+	 * 2.34). */
 	if (hp_real()->closefrom)
 		hp_real()->closefrom(first);
 	else

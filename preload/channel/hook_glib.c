@@ -2,7 +2,7 @@
 /*
  * hook_glib.c - stand-ins of GLib's GAsyncQueue.
  *
- * GLib's operations on its own queues (GThreadPool) are internal, and invisible.
+ * GLib's operations on its own queues (GThreadPool) are internal, and not recorded.
  */
 #include <errno.h>
 
@@ -142,7 +142,7 @@ POP(g_async_queue_try_pop_unlocked, (void *queue), queue)
 POP(g_async_queue_timeout_pop, (void *queue, uint64_t time), queue, time)
 POP(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t time), queue, time)
 
-/* Taken out of the middle: received by no one. */
+/* Removed from the middle: received by nobody. */
 static int removed(void *queue, int is_removed)
 {
 	struct hp_lane *lane =

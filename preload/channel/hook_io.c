@@ -3,7 +3,7 @@
  * hook_io.c - stand-ins for functions that send and receive by descriptors.
  *
  * All are cancellation points, like the real functions: nothing is held across
- * the real call, and a call that doesn't return isn't recorded.
+ * the real call, and a call that does not return is not recorded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,7 +95,7 @@ HP_EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_
 	bool is_in = begin_in(&receiving, in), is_out = begin_out(&sending, out);
 	ssize_t got = hp_real()->splice(in, in_at, out, out_at, size, flags);
 
-	/* A failure may be of either end. */
+	/* A failure may concern either end. */
 	if (is_in && got >= 0)
 		received(&receiving, NULL, size, got);
 	else if (is_in)
@@ -160,7 +160,7 @@ HP_EXPORT int eventfd(unsigned value, int flags)
 	hp_channel_single(fd, &wish);
 	lane = hp_channel_out(fd);
 	if (lane && value) {
-		/* It holds so many that no one sent. */
+		/* It holds this many that nobody sent. */
 		atomic_fetch_sub_explicit(&lane->abandoned, value, memory_order_relaxed);
 	}
 	errno = saved;

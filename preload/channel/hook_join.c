@@ -13,7 +13,7 @@
 #include "preload/lock/way.h"
 #include "preload/wait/offcpu_note.h"
 
-/* The next thread may have the same address, and is another one. */
+/* The next thread may have the same address, but is a different one. */
 static int joined(uintptr_t thread, int result)
 {
 	if (result == 0)

@@ -3,8 +3,8 @@
  * hook_mq.c - stand-ins of message queues, POSIX and System V.
  *
  * A POSIX queue is a descriptor on Linux, and its inode identifies it in other
- * processes; a System V one has a number for all of them.  Where messages overtake
- * each other (priorities, types), they don't come out in the order they went in:
+ * processes; a System V one has a number for all of them.  If messages overtake
+ * each other (priorities, types), they are not received in the order of sending:
  * from then on none of that queue is timed.
  */
 #include <errno.h>
@@ -45,7 +45,7 @@ static void opened(mqd_t queue, const char *name, uintptr_t caller)
 	lane = hp_channel_out(queue);
 	if (!lane)
 		return;
-	/* Messages that no one here has sent. */
+	/* Messages that nobody in this session has sent. */
 	atomic_fetch_sub_explicit(&lane->abandoned, (uint64_t)attributes.mq_curmsgs,
 				  memory_order_relaxed);
 	hp_channel_label(lane, name, strlen(name));

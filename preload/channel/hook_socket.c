@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_socket.c - socket pairs, and the calls that sockets have beside read and
- * write.
+ * hook_socket.c - socket pairs, and the calls that sockets have besides read
+ * and write.
  *
- * A socket of another kind isn't a channel; but descriptors travel over it, and
- * their receiver must learn about them.
+ * A socket of another kind is not a channel; but descriptors may be passed over
+ * it, and we must notice that.
  */
 #include <errno.h>
 #include <sys/socket.h>
@@ -135,7 +135,7 @@ HP_EXPORT ssize_t __recvfrom_chk(int fd, void *buffer, size_t size, size_t room,
 
 /* --- messages with descriptors --- */
 
-/* After a call that went well: there is memory. */
+/* After a successful call: there is memory. */
 static void each_descriptor(const struct msghdr *message, void (*what)(int fd))
 {
 	struct cmsghdr *part = message->msg_control ? CMSG_FIRSTHDR(message) : NULL;
@@ -162,7 +162,7 @@ static void sent_late(struct hp_lane *lane, size_t bytes)
 	errno = saved;
 }
 
-/* They are given before anybody can have them; so the receiver finds them still taken. */
+/* They are marked before anybody can receive them, so the receiver finds them still in use. */
 HP_EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
 	struct hp_lane *lane = hp_channel_out(fd);
@@ -301,7 +301,7 @@ HP_EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int fla
 	}
 	bytes = bytes_of(messages, got);
 	amounts(lane, (uint64_t)got, bytes, &units, &others);
-	/* At a stream's end each of them is empty. */
+	/* At the end of a stream, each of them is empty. */
 	if (bytes || lane->unit)
 		hp_receive_end(&call, units, others, bytes);
 	else

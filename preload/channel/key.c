@@ -62,7 +62,7 @@ void hp_channel_key_forget(void)
 	errno = saved;
 }
 
-/* NULL = not there, or with `claims`, no room. */
+/* NULL = not found, or with `claims`, no room. */
 static struct hp_channel_key *place_of(uint64_t key, bool claims)
 {
 	const uint64_t last = (UINT64_C(1) << HP_KEYS_BITS) - 1;
@@ -83,7 +83,7 @@ static struct hp_channel_key *place_of(uint64_t key, bool claims)
 	return NULL;
 }
 
-/* Where the earlier keys no longer exist, any of them will do. */
+/* If the earlier keys no longer exist, any of them will do. */
 static struct hp_channel_key *place_again(uint64_t key)
 {
 	const uint64_t last = (UINT64_C(1) << HP_KEYS_BITS) - 1;
@@ -244,7 +244,7 @@ static struct hp_lane *custom(uint64_t key, uint64_t capacity, const char *text,
 	return lane;
 }
 
-/* The marker of a send stands after it, or before it; a moment, in either case. */
+/* The annotation of a send is shortly before or after it. */
 static void custom_send(struct hp_lane *lane)
 {
 	struct hp_sending call;

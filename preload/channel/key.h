@@ -20,12 +20,12 @@
 
 struct hp_channel_key {
 	_Atomic uint64_t key;	/* 0 = never used */
-	_Atomic uint64_t lane;	/* its id; 0 = none exists any more */
+	_Atomic uint64_t lane;	/* its id; 0 = no longer exists */
 	_Atomic uint64_t holders;	/* references that are known; 0 = unknown */
 	uint64_t reserved;
 };
 
-/* In pages that a forked child finds empty: it has its own queues there. */
+/* In pages that a forked child finds empty: there it has its own queues. */
 extern HP_HIDDEN struct hp_channel_key *hp_channel_keys;
 
 static HP_HOT uint64_t hp_channel_key_index(uint64_t key)
@@ -50,21 +50,21 @@ static HP_HOT struct hp_lane *hp_channel_key_lane(uint64_t key)
 	return hp_channel_key_find(key);
 }
 
-/* A lane for it, as wished, whatever there was before; NULL = no room. */
+/* A lane for it, as given, whatever there was before; NULL = no room. */
 struct hp_lane *hp_channel_key_make(uint64_t key, const struct hp_channel_wish *wish);
 
 /* The same, if `lane` is NULL; else that one. */
 struct hp_lane *hp_channel_key_take(uint64_t key, struct hp_lane *lane,
 				    const struct hp_channel_wish *wish);
 
-/* One reference more; one less: returns true if it was the last that is known of. */
+/* One reference more; one less: returns true if it was the last known one. */
 void hp_channel_key_hold(uint64_t key);
 bool hp_channel_key_drop(uint64_t key);
 
 /* It no longer exists. */
 void hp_channel_key_gone(uint64_t key);
 
-/* None is known any more. */
+/* Forgets all. */
 void hp_channel_key_forget(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life.c - channels at events of the process.
+ * life.c - channels at process events.
  */
 #include "preload/channel/channel.h"
 #include "preload/channel/datagram.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * queue.c - messages that are timed, waited for, or not sent: the slow
- * ways of channel.h.
+ * paths of channel.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,18 +20,18 @@
 #include "util/random.h"
 
 /*
- * A message that is timed costs some 80 ns.  For each the lane gives credit, and
- * gets 1 % of the time that goes by; up to some thousand messages ahead, so that
- * a burst is timed whole.
+ * A timed message costs some 80 ns. The lane pays for each from a credit, which
+ * grows by 1 % of the elapsed time, up to some thousand messages, so that a
+ * burst is timed completely.
  */
 #define HP_TIMED_COST 200	/* ticks */
-#define HP_TIMED_SHARE 100	/* one part of so many */
+#define HP_TIMED_SHARE 100	/* one part in this many */
 #define HP_TIMED_AHEAD 1024
-#define HP_TIMED_GAP 32	/* without credit: one of so many, at random */
+#define HP_TIMED_GAP 32	/* without credit: one in this many, at random */
 
-/* A call that waits for no one takes less: ticks, and one for each byte that is copied. */
+/* A call without a wait takes fewer ticks than this, plus one for each copied byte. */
 #define HP_WAIT_MIN 4000
-#define HP_WAIT_UNSEEN 20000	/* where a sender that is not seen may have been there before */
+#define HP_WAIT_UNSEEN 20000	/* if an unrecorded sender may have been there before */
 
 /* --- counters --- */
 
@@ -93,7 +93,7 @@ static uint64_t log_sent(struct hp_lane_log *log, const struct hp_channel_thread
 	uint64_t entry = atomic_fetch_add_explicit(&log->sent_count, 1, memory_order_relaxed);
 	struct hp_message *message = &log->sent[entry % HP_MESSAGES];
 
-	/* A sender stopped in there was overtaken by 64 others: skip this message. */
+	/* A sender stopped in this entry was overtaken by 64 others: skip this message. */
 	if (!hp_seq_claim(&message->number))
 		return entry;
 	hp_seq_set(&message->ticks, now);
@@ -103,7 +103,7 @@ static uint64_t log_sent(struct hp_lane_log *log, const struct hp_channel_thread
 	return entry;
 }
 
-/* How much of it there was, unless it was written over by then. */
+/* How much of it there was, unless it has been overwritten. */
 static void log_size(const struct hp_sending *call, uint64_t size)
 {
 	struct hp_message *message = &log_of(call->lane)->sent[call->entry % HP_MESSAGES];
@@ -112,12 +112,12 @@ static void log_size(const struct hp_sending *call, uint64_t size)
 	hp_seq_get_pair(&message->size, &told, &tid);
 	if (told == (uint32_t)size || !hp_seq_claim_if(&message->number, call->number))
 		return;
-	/* No one else's: its thread is the caller's. */
+	/* Owned by the caller's thread only. */
 	hp_seq_set_pair(&message->size, (uint32_t)size, hp_channel_thread()->tid);
 	hp_seq_end(&message->number, call->number);
 }
 
-/* A place in the ring; NULL = all are on their way. */
+/* An entry in the ring; NULL = all are in use. */
 static struct hp_probe *probe_take(struct hp_lane *lane, struct hp_lane_log *log)
 {
 	uint64_t head = atomic_load_explicit(&lane->head, memory_order_relaxed);
@@ -126,8 +126,8 @@ static struct hp_probe *probe_take(struct hp_lane *lane, struct hp_lane_log *log
 	do {
 		probe = &log->probes[head % HP_PROBES_MAX];
 		/*
-		 * Its end is not enough: a sender that took this place, and stands still before
-		 * it says the end, would share it with the one that comes round.
+		 * Its end is not enough: a sender that took this entry and is stopped before it
+		 * stores the end would share it with the next one to take it.
 		 */
 		if (head - __atomic_load_n(&lane->tail, __ATOMIC_RELAXED) >= HP_PROBES_MAX ||
 		    atomic_load_explicit(&probe->end, memory_order_acquire))
@@ -137,7 +137,7 @@ static struct hp_probe *probe_take(struct hp_lane *lane, struct hp_lane_log *log
 	return probe;
 }
 
-/* How many messages go by until the next one is timed. */
+/* How many messages pass until the next one is timed. */
 static uint32_t next_one(struct hp_lane_side *side, struct hp_channel_thread *me, uint64_t now)
 {
 	const int64_t ahead = (int64_t)HP_TIMED_AHEAD * HP_TIMED_COST;
@@ -153,7 +153,7 @@ static uint32_t next_one(struct hp_lane_side *side, struct hp_channel_thread *me
 	return credit > 0 || hp_channel_is_exact ? 0 : hp_random_gap(&me->random, HP_TIMED_GAP);
 }
 
-/* Number of the message that is about to be sent; of tokens and messages the unit tells. */
+/* Number of the message that is about to be sent; for tokens and messages, the unit tells. */
 static uint64_t number_of(const struct hp_lane *lane)
 {
 	return 1 + (lane->unit == HP_LANE_BYTES ? hp_side_others(&lane->sends)
@@ -200,7 +200,7 @@ void hp_send_deep(struct hp_sending *call, int64_t depth, uintptr_t caller)
 		hp_channel_wait_begin(call, call->lane, HP_SIDE_WRITE, caller, call->since);
 }
 
-/* The probe is not of the message that it was laid down for: it is dropped when it is met. */
+/* The probe is not for the message that it was meant for: it is dropped when it is found. */
 static void probe_void(const struct hp_sending *call)
 {
 	if (call->since && call->probe)
@@ -208,8 +208,8 @@ static void probe_void(const struct hp_sending *call)
 }
 
 /*
- * Of a socket the kernel counts memory, not bytes: the upper bound of its messages is below the
- * available room.  Up to `safe` bytes may be as many messages; those that came later were counted.
+ * For a socket the kernel counts memory, not bytes: the upper bound of its messages must be below
+ * the available room. Up to `safe` bytes may be as many messages; later ones were counted.
  */
 static bool has_room(struct hp_lane *lane, uint64_t depth, uint64_t sent)
 {
@@ -225,9 +225,9 @@ static bool has_room(struct hp_lane *lane, uint64_t depth, uint64_t sent)
 }
 
 /*
- * A call that took long, and may have waited: did it?  It may have been interrupted, or the
- * receiver that it woke took its place.  If the thread kept the processor since the last check, it
- * did not wait; where it did, that may have been elsewhere, and the call is believed.
+ * A call took long: did it wait? It may have been interrupted, or the receiver that it woke may
+ * have preempted it. If the thread kept the processor since the last check, it did not wait; if
+ * not, the wait may have been elsewhere, but the call is assumed to have waited.
  */
 static bool has_waited(int fd)
 {
@@ -280,7 +280,7 @@ void hp_send_more(const struct hp_sending *call, uint64_t sent, uint64_t bytes)
 	if (call->probe && sent != call->size) {
 		uint64_t was = call->end;
 
-		/* Unless it was met already. */
+		/* Unless it was found already. */
 		atomic_compare_exchange_strong_explicit(&call->probe->end, &was,
 							was - call->size + sent,
 							memory_order_release, memory_order_relaxed);
@@ -334,7 +334,7 @@ void hp_send_tokens(const struct hp_sending *call, uint64_t tokens, uint64_t byt
 
 	hp_send_end(call, tokens, bytes, bytes);
 	if (tokens == 1)
-		return;	/* as was said before the call */
+		return;	/* as determined before the call */
 	depth = hp_lane_depth(lane);
 	if (depth > 0)
 		most(&lane->most, (uint64_t)depth);
@@ -394,7 +394,7 @@ void hp_receive_failed(const struct hp_receiving *call)
 		atomic_fetch_add_explicit(&call->lane->empty, 1, memory_order_relaxed);
 }
 
-/* Nothing, though there was room for something: all possible senders are gone. */
+/* Nothing, although there was room: all possible senders are gone. */
 void hp_receive_none(const struct hp_receiving *call)
 {
 	struct hp_lane *lane = call->lane;
@@ -403,7 +403,7 @@ void hp_receive_none(const struct hp_receiving *call)
 	hp_receive_over(call);
 	if (lane->unit != HP_LANE_BYTES && channel->kind != HP_CHANNEL_PACKET)
 		return;
-	/* Messages not received here went another way. */
+	/* Messages not received here were received elsewhere. */
 	if (hp_lane_depth(lane) > 0)
 		atomic_fetch_or_explicit(&lane->veiled, HP_VEILED_RECEIVES, memory_order_relaxed);
 	hp_lane_close(lane);
@@ -446,7 +446,7 @@ static void spread_add(struct hp_lane *lane, uint64_t ticks)
 	counters[hp_bucket_place(ticks, group)]++;
 }
 
-/* Unless it was written over by then. */
+/* Unless it has been overwritten. */
 static void log_delay(struct hp_lane_log *log, const struct hp_probe *probe, uint64_t ticks)
 {
 	struct hp_message *message = &log->sent[probe->entry % HP_MESSAGES];
@@ -457,7 +457,7 @@ static void log_delay(struct hp_lane_log *log, const struct hp_probe *probe, uin
 	hp_seq_end(&message->number, probe->number);
 }
 
-/* Its sender is `probe`, and now it is here. */
+/* Its sender is `probe`, and now it is received. */
 static void delay_add(struct hp_lane *lane, struct hp_lane_log *log, const struct hp_probe *probe,
 		      uint64_t now)
 {
@@ -470,7 +470,7 @@ static void delay_add(struct hp_lane *lane, struct hp_lane_log *log, const struc
 		lane->delay_most = ticks;
 	spread_add(lane, ticks);
 	log_delay(log, probe, ticks);
-	/* It waited for this by poll or the like, and there was nothing before. */
+	/* It waited for this with poll or similar, and there was nothing before. */
 	if (me->idle_since && probe->since >= me->idle_since && probe->since <= me->idle_until &&
 	    lane->idle != me->idle_until) {
 		lane->idle = me->idle_until;
@@ -503,7 +503,7 @@ static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, u
 			delay_add(lane, log, probe, now);
 			number = probe->number;
 		}
-		/* Others look whether it is worth to try. */
+		/* Others check whether it is worth trying. */
 		__atomic_store_n(&lane->tail, lane->tail + 1, __ATOMIC_RELAXED);
 		atomic_store_explicit(&probe->end, 0, memory_order_release);
 	}
@@ -512,7 +512,7 @@ static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, u
 }
 
 /*
- * There are probes; those that are passed are here.  One receiver at a time
+ * There are probes; those passed have been received. One receiver at a time
  * checks; another one, or a signal handler that interrupts it, leaves them to the
  * next.
  */
@@ -521,7 +521,7 @@ void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
 	struct hp_lane_log *log = log_of(lane);
 	uint64_t place = hp_lane_place(lane), end, tail;
 
-	/* A forked child that has not begun may have less of the segment than its creator. */
+	/* A forked child that has not started may have less of the segment than its creator. */
 	if (!lane->probes ||
 	    !hp_segment_at(&hp_segment, (uint64_t)lane->probes * HP_LINE, sizeof(*log)))
 		return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.c - waits for a message, or for room, beside those for locks.
+ * wait.c - waits for a message, or for room, besides those for locks.
  *
- * Whether a call has to wait is known when it comes back.  One that finds nothing
- * there, or no room, may have to: that is noted before it, by some stores, so
- * that the report of a program that hangs has it.  The path and the sums follow
- * when it was a wait, which took some microseconds then.
+ * Whether a call had to wait is known when it returns. A call that finds no
+ * message, or no room, may have to: some stores record that beforehand, so that
+ * the report of a hanging program has it. The path and the sums follow if it was
+ * a wait, which then took some microseconds.
  */
 #include <errno.h>
 
@@ -54,8 +54,8 @@ static HP_COLD void told(struct hp_waiter_local *me, const struct hp_lock_call *
 }
 
 /*
- * In a child of fork none exists, and the frame of a wait that was left by a jump is
- * another one.
+ * In a child of fork there is none, and a wait that was left by a jump has a
+ * different frame.
  */
 void hp_channel_wait_end(const void *frame, const struct hp_lane *lane, uint64_t ticks)
 {

@@ -9,12 +9,12 @@
 
 #include <stddef.h>
 
-#define INSTANCES 4096 /* descriptors of epoll instances above are not counted */
+#define INSTANCES 4096	/* descriptors of epoll instances above are not counted */
 
 _Atomic uint32_t hp_watch_owners[HP_FDS];
 static uint64_t datas[HP_FDS];
 static struct hp_watch_counts counts[INSTANCES];
-static _Atomic uint32_t above; /* no descriptor from here on is in an instance */
+static _Atomic uint32_t above;	/* no higher descriptor is in an instance */
 
 struct hp_watch_counts *hp_watch_counts_of(int epoll_fd)
 {
@@ -40,7 +40,7 @@ static bool is_in(int fd, int epoll_fd)
 		~HP_WATCH_INSTANCE) == (uint32_t)epoll_fd + 1;
 }
 
-/* Puts it into an instance; 0 = into none.  Returns the one that it was in. */
+/* Puts it into an instance; 0 = none. Returns its previous one. */
 static uint32_t put(int fd, uint32_t owner)
 {
 	uint32_t before = atomic_load_explicit(&hp_watch_owners[fd], memory_order_relaxed);
@@ -100,7 +100,7 @@ int hp_watch_find(int epoll_fd, uint64_t data)
 	return found;
 }
 
-/* A later instance at its number begins with nothing. */
+/* A later instance with its number starts empty. */
 static void instance_close(int epoll_fd)
 {
 	struct hp_watch_counts *of = hp_watch_counts_of(epoll_fd);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch.h - which descriptors the program has given to which epoll instance.
+ * watch.h - which descriptors the program has registered with which epoll instance.
  *
- * The kernel removes a descriptor from an epoll instance when its last copy is closed, and tells no
- * one.  So a table of the process has, for each descriptor, the instance that watches it and the
- * data that comes with its events.  Of a descriptor in two instances the last one counts.
+ * The kernel removes a descriptor from an epoll instance when its last copy is closed, without
+ * notice. So a table of the process has, for each descriptor, the instance that watches it and the
+ * data of its events. For a descriptor in two instances, the last one counts.
  */
 #ifndef HP_PRELOAD_CHANNEL_WATCH_H
 #define HP_PRELOAD_CHANNEL_WATCH_H
@@ -22,9 +22,9 @@ struct hp_watch_counts {
 	_Atomic uint32_t removed;
 };
 
-#define HP_WATCH_INSTANCE (UINT32_C(1) << 31) /* it is an instance itself */
+#define HP_WATCH_INSTANCE (UINT32_C(1) << 31)	/* it is an instance itself */
 
-/* By descriptor: 1 + that of the instance that it is in; 0 = it is in none; perhaps with HP_WATCH_INSTANCE. */
+/* By descriptor: 1 + its instance's descriptor; 0 = none; perhaps with HP_WATCH_INSTANCE. */
 extern HP_HIDDEN _Atomic uint32_t hp_watch_owners[HP_FDS];
 
 /* NULL = no such descriptor. */

@@ -3,7 +3,7 @@
  * way.h - the bodies of stand-ins that send and receive.
  *
  * `real` is the call, as a member of hp_real(); nothing that the caller points to is
- * read before it, since no one has said that there is memory.
+ * read before it, since the pointers may be invalid.
  */
 #ifndef HP_PRELOAD_CHANNEL_WAY_H
 #define HP_PRELOAD_CHANNEL_WAY_H
@@ -19,7 +19,7 @@
 
 /* --- the size of one call, in the lane's unit --- */
 
-/* After the call only: before it no one has said that there is memory. */
+/* Only after the call: before it the pointer may be invalid. */
 static uint64_t value_in(const void *buffer, size_t size)
 {
 	uint64_t value = 0;
@@ -66,7 +66,7 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		hp_lane_received(call->lane);
 }
 
-/* HP_OFFCPU_NOTED of a thread that may have locks. */
+/* HP_OFFCPU_NOTED for a thread that may hold locks. */
 #define HP_SLEEP(statement, on, fd) \
 	do { \
 		hp_lock_sleeps(); \
@@ -93,7 +93,7 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 		hp_send_kept(&call, buffer, (uint64_t)got); \
 	return got
 
-/* How much is sent is known afterwards. */
+/* The amount sent is known afterwards. */
 #define SEND_SOME(fd, buffer, real) \
 	struct hp_lane *lane = hp_channel_out(fd); \
 	struct hp_sending call; \
@@ -125,7 +125,7 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	received(&call, buffer, size, got); \
 	return got
 
-/* Only a call that went well says that there are any. */
+/* Only a successful call shows that there are any. */
 static HP_HOT const void *first_of(const struct iovec *parts, ssize_t got)
 {
 	return got > 0 ? parts->iov_base : NULL;

@@ -2,8 +2,8 @@
 /*
  * future.c - see future.h: places, flights, logs.
  *
- * Places hang in a list of the process.  A place is looked for, and if it is missing pushed on top of
- * exactly the list that was looked through: none is there twice.
+ * Places are in a list of the process. A thread searches for a place, and if it is missing, pushes
+ * it onto exactly the list that it searched: so none exists twice.
  */
 #include "preload/future/future.h"
 
@@ -19,19 +19,20 @@
 #include "segment/seq.h"
 #include "util/hash.h"
 
-#define LABEL_MAX 1000 /* bytes */
+#define LABEL_MAX 1000	/* bytes */
 #define FILE_MAX 4000
-#define RECORDS_MAX 100000 /* a damaged list must not hang us */
+#define RECORDS_MAX 100000	/* a damaged list must not cause a hang */
 #define CACHE_BITS 8
-#define CACHE_PROBES 4 /* places of one address: of a line */
+#define CACHE_PROBES 4	/* places of one address: of a line */
 
 static bool is_wanted;
 bool hp_future_is_off;
 
-/* Address in the code -> its place; in a page that a forked child finds empty.  A key stays where it is. */
+/* Address in the code -> its place; in a page that a forked child finds empty. Keys do not move. */
 struct known {
-	_Atomic uint64_t key; /* address ^ kind << 56; 0 = unused */
-	struct hp_future *_Atomic future; /* after the key; NULL = not known yet, or not any more */
+	_Atomic uint64_t key;	/* address ^ kind << 56; 0 = unused */
+	struct hp_future
+		*_Atomic future;	/* stored after the key; NULL = not known yet, or no longer */
 };
 
 static struct known *_Atomic cache;
@@ -73,8 +74,8 @@ static struct hp_account *account_of_process(void)
 /* Identifies a place. */
 struct wanted {
 	enum hp_future_kind kind;
-	const struct hotpath_value *place; /* NULL = of the code */
-	size_t length; /* of its label */
+	const struct hotpath_value *place;	/* NULL = a place in the code */
+	size_t length;	/* of its label */
 	uint64_t module;
 	uint64_t address;
 };
@@ -86,7 +87,7 @@ static bool is_text(uint64_t offset, const char *text, size_t length)
 	return there ? there->length == length && memcmp(there->bytes, text, length) == 0 : !length;
 }
 
-/* A label says which it is; without one, file and line. */
+/* A label identifies it; without one, file and line. */
 static bool is_same(const struct hp_future *future, const struct wanted *wanted)
 {
 	const struct hotpath_value *place = wanted->place;
@@ -197,7 +198,7 @@ static struct known *cache_make(void)
 	struct known *known = NULL, *made = hp_pages_wiped();
 
 	if (made && !atomic_compare_exchange_strong(&cache, &known, made))
-		return known; /* a page is lost, once */
+		return known;	/* a page is lost, once */
 	return made;
 }
 
@@ -267,7 +268,7 @@ static void forget(uintptr_t begin, uintptr_t end)
 
 /* --- flights --- */
 
-/* The upper half changes with each change, so that an old head cannot pass as the present one. */
+/* The upper half changes with each change, so that an old head cannot pass for the current one. */
 static uint64_t head_of(uint64_t before, uint32_t line)
 {
 	return ((before >> 32) + 1) << 32 | line;
@@ -430,7 +431,7 @@ static void text_write(struct hp_future_entry *entry, const struct hp_flight *fl
 	hp_seq_set(&entry->text_size, size);
 }
 
-/* Whoever stands still in there has been overtaken by all others: this one is left out. */
+/* A thread stopped in this entry has been overtaken by all others: this one is skipped. */
 static void log_write(struct hp_future *future, const struct hp_flight *flight, uint64_t now,
 		      enum hp_future_state how, const char *text)
 {
@@ -507,7 +508,7 @@ void hp_future_begin_at(struct hp_future *future, uint64_t key)
 		return;
 	before.flight = NULL;
 	if (!hp_objects_put(key, &object, &before)) {
-		/* It cannot be found any more: it counts as begun, and as lost. */
+		/* It can no longer be found: it counts as started, and as lost. */
 		atomic_store_explicit(&object.flight->state, HP_FUTURE_NONE, memory_order_relaxed);
 		object.flight->number = 0;
 		flight_release(future, object.flight);

@@ -2,19 +2,20 @@
 /*
  * future.h - work that is started, waited for and finished.
  *
- * A struct hp_future is a place where such work begins; a struct hp_flight carries one call of it at a time, from its
- * start to its end, and then the next one.  A flight keeps the sums of all calls that it carried, and
- * only whoever may poll the future now writes it, so a poll needs no atomic instruction.  Starting a call takes
- * a flight off the place's free list, ending it puts it back: one compare-exchange each.
+ * A struct hp_future is a place where such work begins; a struct hp_flight holds one call of it at
+ * a time, from its start to its end, and then the next one. A flight keeps the sums of all its
+ * calls, and only the thread that may currently poll the future writes it, so a poll needs no
+ * atomic instruction. Starting a call takes a flight off the place's free list, ending it puts it
+ * back: one compare-exchange each.
  *
- * A program that calls us by the address of an object finds its flight by a table of the process
- * (table.c); coroutines keep it in their promise (struct hotpath_task).  Both know whose it is: a forked
- * child, or a process that has entered another segment, has none of the earlier ones.
+ * For calls with the address of an object, a table of the process (table.c) leads to the flight;
+ * coroutines keep it in their promise (struct hotpath_task). Both know its owner: a forked child,
+ * or a process that has entered another segment, has none of the earlier flights.
  *
  * Nothing here waits, and all of it may run in signal handlers.  Without room for a flight the
  * call is counted at its place as lost; without room for a place, in hp_account.lost_futures.
  *
- * Folder: preload/future - futures, coroutines and other work that is waited for
+ * Folder: preload/future - futures, coroutines and other asynchronous work
  * May use: preload/value preload/channel preload/lock preload/heap preload/call preload/thread preload/guest
  *   segment segment/layout util include
  */
@@ -46,7 +47,8 @@ bool hp_future_is_wanted(void);
 /* Starts the library.  False = nothing is recorded. */
 bool hp_future_is_on(void);
 
-/* The record of a place in the source, found or made; of `address` in the code.  NULL = nothing is recorded, or no room. */
+/* The record of a place in the source, found or created; or of `address` in the code. NULL =
+ * nothing is recorded, or no room. */
 struct hp_future *hp_future_of_place(struct hotpath_value *place);
 struct hp_future *hp_future_of_code(enum hp_future_kind kind, uintptr_t address);
 
@@ -79,14 +81,14 @@ void hp_objects_forget(void);
 void hp_future_begin_at(struct hp_future *future, uint64_t key);
 void hp_future_poll_at(uint64_t key);
 
-/* The program asked, and it is not done. */
+/* The program checked, and it is not done. */
 void hp_future_ask_at(uint64_t key);
 
-/* It did not begin after all: as if it had never been. */
+/* It did not start after all: undoes its start. */
 void hp_future_undo_at(uint64_t key);
 void hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text);
 
-/* A thread is created by the code at `at`; one is that nothing else is known of. */
+/* A thread is created by the code at `at`; a thread of which nothing else is known. */
 void hp_future_thread(uintptr_t at, uint64_t key);
 void hp_future_thread_lost(uintptr_t at);
 
@@ -99,7 +101,7 @@ struct hp_allocated {
 	uint64_t blocks;
 };
 
-#define HP_NO_HEAP UINT64_MAX /* blocks */
+#define HP_NO_HEAP UINT64_MAX	/* blocks */
 
 static inline struct hp_allocated hp_flight_allocated(void)
 {
@@ -146,7 +148,7 @@ static HP_HOT void hp_flight_pause(struct hp_flight *flight)
 		return;
 	flight->alloc_last = 0;
 	allocated = hp_flight_allocated();
-	/* A poll that another thread ends: two threads' sums have no difference. */
+	/* A poll that another thread ends: the difference of two threads' sums is meaningless. */
 	if (HP_UNLIKELY(allocated.blocks != flight->begun_blocks) &&
 	    allocated.thread == flight->begun_thread)
 		hp_flight_charge(flight, &allocated);

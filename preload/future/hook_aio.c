@@ -3,8 +3,8 @@
  * hook_aio.c - stand-ins of POSIX AIO: requests as futures, by the code that starts them.
  *
  * A request begins before the real call, since another thread or a signal handler may find it done before that
- * returns; one that the C library refuses is taken back.  It ends when the program hears of it: by
- * aio_error, aio_return or aio_cancel.  Both names of each function have the same struct where off_t
+ * returns; one that the C library refuses is taken back. It ends when the program learns of it: by
+ * aio_error, aio_return or aio_cancel. Both names of each function have the same struct where off_t
  * has 64 bits.
  */
 #include <aio.h>
@@ -39,7 +39,7 @@ static void begin(const void *request, uintptr_t caller)
 	struct hp_future *future;
 	int saved;
 
-	/* Before the loader has relocated us, errno is out of reach. */
+	/* Before the loader has relocated us, errno is inaccessible. */
 	if (hp_is_early() || !hp_future_is_wanted() || !request)
 		return;
 	saved = errno;
@@ -110,7 +110,7 @@ static int cancelled(const void *request, int result)
 \
 		return real ? heard(request, real(request)) : none(); \
 	}
-/* The request is the program's again once it returns. */
+/* The request belongs to the program again once it returns. */
 #define RETURN(name, type, error) \
 	HP_EXPORT ssize_t name(struct type *request) \
 	{ \
@@ -129,7 +129,7 @@ static int cancelled(const void *request, int result)
 \
 		return real ? cancelled(request, real(fd, request)) : none(); \
 	}
-/* EINVAL: none was started; after other errors the program asks for each. */
+/* EINVAL: none was started; after other errors the program checks each. */
 #define LIST(name, type) \
 	HP_EXPORT int name(int mode, struct type *const list[], int count, struct sigevent *event) \
 	{ \

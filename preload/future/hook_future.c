@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_future.c - HOTPATH_FUTURE and its kin of include/hotpath.h.
+ * hook_future.c - HOTPATH_FUTURE and related macros of include/hotpath.h.
  */
 #include <errno.h>
 
@@ -51,7 +51,7 @@ static HP_COLD void other_step(struct hotpath_value *place, int step, const void
 	errno = saved;
 }
 
-/* A poll touches errno nowhere. */
+/* A poll never changes errno. */
 HP_EXPORT void hotpath_future(struct hotpath_value *place, int step, const void *object,
 			      const char *text)
 {

@@ -3,7 +3,7 @@
  * table.c - from the address of an object to its flight, see future.h.
  *
  * Lock-free, open addressing.  A place is claimed by compare-exchange of its key; its object is
- * stored before its maker can tell another thread of it.  A freed place keeps a mark, so that
+ * stored before its creator can pass it to another thread.  A freed place keeps a mark, so that
  * searches continue past it, and is reused.
  */
 #include <errno.h>
@@ -20,18 +20,18 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define BITS 15 /* log2 of the places: 1 MiB, only used parts take memory */
+#define BITS 15	/* log2 of the places: 1 MiB, only used parts take memory */
 #define PROBES 64
-#define GIVEN_UP 1 /* a key */
+#define GIVEN_UP 1	/* a key */
 
 struct place {
-	_Atomic uint64_t key; /* 0 = never used */
+	_Atomic uint64_t key;	/* 0 = never used */
 	struct hp_future *_Atomic future;
-	struct hp_flight *_Atomic flight; /* NULL = not known yet, or not any more */
+	struct hp_flight *_Atomic flight;	/* NULL = not known yet, or no longer */
 	uint64_t reserved;
 };
 
-static struct place *_Atomic places; /* in pages that a forked child finds empty */
+static struct place *_Atomic places;	/* in pages that a forked child finds empty */
 
 static struct place *table_of(void)
 {
@@ -138,7 +138,7 @@ bool hp_objects_take(uint64_t key, struct hp_object_flight *taken)
 	if (!place)
 		return false;
 	taken->future = atomic_load_explicit(&place->future, memory_order_relaxed);
-	/* One of two that end it at once gets it. */
+	/* If two end it at once, one gets it. */
 	taken->flight = atomic_exchange_explicit(&place->flight, NULL, memory_order_acq_rel);
 	if (taken->flight)
 		atomic_store_explicit(&place->key, GIVEN_UP, memory_order_release);

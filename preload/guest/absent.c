@@ -14,7 +14,7 @@
 
 /* Cached for the life of the process; further ones are looked up each time */
 #define HP_FOUND_MAX 1024
-#define HP_NEEDED_MAX 64 /* of one object */
+#define HP_NEEDED_MAX 64	/* of one object */
 
 static struct hp_absent_found founds[HP_FOUND_MAX];
 static _Atomic uint32_t found_count;
@@ -22,10 +22,10 @@ _Atomic uint64_t hp_absent_generation = 1;
 
 struct search {
 	const char *name;
-	uintptr_t at; /* an address in the object to search first; 0 = none */
+	uintptr_t at;	/* an address in the object to search first; 0 = none */
 	struct hp_dynamic caller;
-	uint32_t needed; /* index of the caller's dependency to search */
-	bool is_at_end; /* it needs no more */
+	uint32_t needed;	/* index of the caller's dependency to search */
+	bool is_at_end;	/* it has no more dependencies */
 	uintptr_t found;
 };
 

@@ -51,7 +51,7 @@ static void note(uintptr_t begin, uint64_t size)
 	}
 }
 
-/* A range that only begins here stays: it is a slab, and this its first piece (pages.c). */
+/* A range that only begins here is kept: it is a slab, and this is its first piece (pages.c). */
 static void forget(uintptr_t begin, uint64_t size)
 {
 	for (size_t i = 0; i < RANGES_MAX; i++) {

@@ -17,12 +17,12 @@
 /* Private zeroed pages, with MAP_NORESERVE or 0; NULL = refused.  Never locked.  Changes errno. */
 void *hp_memlock_map(uint64_t size, int flags);
 
-/* Gives them back.  Changes errno. */
+/* Frees them. Changes errno. */
 void hp_memlock_unmap(void *pages, uint64_t size);
 
 /*
  * The range of most of them: [*begin, *end), where the kernel never places the
- * program's mappings by itself.
+ * program's mappings on its own.
  */
 void hp_memlock_span(uintptr_t *begin, uintptr_t *end);
 

@@ -2,8 +2,8 @@
 /*
  * pages.c - see pages.h.
  *
- * A thread needs a dozen small pieces when it begins, and separate mappings would be system calls
- * that all threads of the process wait for.  So small ones are cut off a larger mapping, a slab.
+ * A starting thread needs a dozen small pieces, and separate mappings would be system calls that
+ * make all threads of the process wait.  So small ones are cut off a larger mapping, a slab.
  * The rest of it is described by one word, its first page and the number of pages, so taking a
  * piece is one compare-exchange.  Pieces are whole pages: each can be unmapped by itself.
  */
@@ -24,12 +24,12 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_RESERVE (UINT64_C(16) << 20) /* costs address space, and memory only for the used part */
-#define HP_RESERVE_WIPED (256 * HP_PAGE) /* number of threads */
+#define HP_RESERVE (UINT64_C(16) << 20)	/* costs address space, and memory only for the used part */
+#define HP_RESERVE_WIPED (256 * HP_PAGE)	/* number of threads */
 #define SLAB_PAGES UINT64_C(64)
-#define PIECE_MAX UINT64_C(16) /* pages; larger ones are mapped */
-#define REST_BITS 8 /* pages left, below the number of the first */
-#define TOUCH_MAX 2 /* pages of a piece that will all be written */
+#define PIECE_MAX UINT64_C(16)	/* pages; larger ones are mapped */
+#define REST_BITS 8	/* pages left, below the number of the first */
+#define TOUCH_MAX 2	/* pages of a piece that will all be written */
 
 static struct {
 	char *pages;
@@ -62,7 +62,7 @@ static void *take(char *pages, uint64_t size, _Atomic uint64_t *used, uint64_t w
 	at = atomic_fetch_add_explicit(used, wanted, memory_order_relaxed);
 	if (at <= size - wanted)
 		return pages + at;
-	/* The rest may be enough for less. */
+	/* The rest may suffice for a smaller piece. */
 	atomic_fetch_sub_explicit(used, wanted, memory_order_relaxed);
 	return NULL;
 }
@@ -82,7 +82,7 @@ static void *piece_of(_Atomic uint64_t *rest, uint64_t wanted)
 		if ((left & ((1 << REST_BITS) - 1)) < wanted)
 			return NULL;
 		then = left + (wanted << REST_BITS) - wanted;
-		/* Relaxed: no one has written there. */
+		/* Relaxed: nobody has written there. */
 	} while (!atomic_compare_exchange_weak_explicit(rest, &left, then, memory_order_relaxed,
 							memory_order_relaxed));
 	return (void *)(uintptr_t)((left >> REST_BITS) * HP_PAGE);
@@ -101,14 +101,16 @@ static void *slab_map(bool is_wiped)
 }
 
 struct slab {
-	_Atomic uint64_t rest; /* of the newest mapping; 0 = nothing */
-	_Atomic uint32_t is_mapping; /* one thread gets the next one; in its forked child forever */
+	_Atomic uint64_t rest;	/* of the newest mapping; 0 = nothing */
+	_Atomic uint32_t
+		is_mapping;	/* a thread is getting the next one; in its forked child, forever */
 	bool is_wiped;
 };
 
 static struct slab usual, wiped = { .is_wiped = true };
 
-/* NULL = no room for a slab, or another thread is at it: a mapping of the piece alone will do.  Changes errno. */
+/* NULL = no room for a slab, or another thread is mapping one: then a separate mapping for this
+ * piece will do. Changes errno. */
 static void *piece(struct slab *slab, uint64_t wanted)
 {
 	char *pages = piece_of(&slab->rest, wanted);
@@ -127,8 +129,8 @@ static void *piece(struct slab *slab, uint64_t wanted)
 }
 
 /*
- * Small tables are looked into before anything is in them.  For a read the kernel maps its page of zeroes, and
- * the first write is a second fault, which interrupts all other processors of the process.
+ * Small tables are read before anything is in them. For a read the kernel maps its zero page, and
+ * the first write causes a second fault, which interrupts all other processors of the process.
  */
 static void touch(char *pages, uint64_t count)
 {

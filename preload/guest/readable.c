@@ -66,7 +66,7 @@ bool hp_readable(uintptr_t address, uintptr_t size)
 	return is_good;
 }
 
-/* It takes a fifth of the time of process_vm_readv. */
+/* This takes a fifth of the time of process_vm_readv. */
 bool hp_readable_few(uintptr_t address, uintptr_t size)
 {
 	uintptr_t first = address & ~(uintptr_t)7, last = (address + size - 1) & ~(uintptr_t)7;

@@ -14,7 +14,7 @@
 
 #include "unwind/walk.h"
 
-#define HP_READABLE_MAX (UINT64_C(1) << 30)	/* a larger span isn't a stack */
+#define HP_READABLE_MAX (UINT64_C(1) << 30)	/* a larger span is not a stack */
 
 /* True if each page of [address, address + size) is readable. Always false when confined. */
 bool hp_readable(uintptr_t address, uintptr_t size);

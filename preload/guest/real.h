@@ -131,7 +131,7 @@
 	X(int, fsetpos, (FILE *, const fpos_t *)) \
 	X(int, fsetpos64, (FILE *, const fpos64_t *))
 
-/* Directories, and sockets that are accepted from. */
+/* Directories, and listening sockets. */
 #define HP_REAL_STREAMS(X) \
 	X(DIR *, opendir, (const char *)) \
 	X(DIR *, fdopendir, (int)) \

@@ -81,7 +81,7 @@ void *hp_record_get(const struct hp_records *records, _Atomic uint64_t *list, vo
 	record = hp_segment_at(&hp_segment, offset, records->size);
 	if (!record)
 		return NULL;
-	/* Relaxed: no one finds it before it is in the list. */
+	/* Relaxed: nobody finds it before it is in the list. */
 	atomic_store_explicit(&record->state, HP_TAKEN, memory_order_relaxed);
 	record->process = hp_segment_offset(&hp_segment, hp_self->process);
 	hp_list_push(list, offset, &record->next);

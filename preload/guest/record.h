@@ -3,10 +3,10 @@
  * record.h - the life cycle of a thread's record: calls, heap and locks each
  * keep one per thread in the segment.
  *
- * A record is TAKEN by one thread or FREE. Beside it the recorder has a struct
- * in the process's own memory, the record's user, which outlives the thread: an
+ * A record is TAKEN by one thread or FREE. The recorder also has a struct in
+ * the process's own memory, the record's user, which outlives the thread: an
  * ended thread leaves both together to a later one. A record without a user is
- * one of an earlier process, or one that a thread could not use.
+ * from an earlier process, or one that a thread could not use.
  *
  *   get     a free record, else a new one: TAKEN, in the list of the segment
  *   add     its new user, for get to find
@@ -33,12 +33,12 @@ struct hp_record {
 
 /* The records of one kind, and where their users keep the fields needed here. */
 struct hp_records {
-	struct hp_free_list *ended; /* users whose threads have ended */
-	_Atomic(void *) *users; /* of this process */
-	size_t size; /* of a record, bytes */
-	size_t record_at; /* in a user: pointer to its record, */
-	size_t next_at; /* pointer to the next user, */
-	size_t ended_at; /* and hp_free_node */
+	struct hp_free_list *ended;	/* users whose threads have ended */
+	_Atomic(void *) *users;	/* of this process */
+	size_t size;	/* of a record, bytes */
+	size_t record_at;	/* in a user: pointer to its record, */
+	size_t next_at;	/* pointer to the next user, */
+	size_t ended_at;	/* and hp_free_node */
 };
 
 #define HP_RECORDS(free_list, user_head, record, user, field) \

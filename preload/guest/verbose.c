@@ -187,7 +187,7 @@ static void hooked_tell(const struct hp_dynamic *own)
 /* A library with them may be loaded later. */
 static void idle_tell(const struct hp_dynamic *own)
 {
-	struct words words = { .title = "in no library that is loaded: " };
+	struct words words = { .title = "in no loaded library: " };
 
 	/* No other library defines those of include/hotpath.h. */
 	for (const char *name = ""; (name = name_after(own, name));)
@@ -237,8 +237,8 @@ void hp_verbose_end(const struct hp_segment *segment)
 	if (!is_on)
 		return;
 	is_on = false;
-	is_lost |= lost_tell(header->lost_calls, "calls of threads that found no room");
-	is_lost |= lost_tell(header->lost_threads, "threads that found no room");
+	is_lost |= lost_tell(header->lost_calls, "calls of threads without room");
+	is_lost |= lost_tell(header->lost_threads, "threads without room");
 	is_lost |= lost_tell(header->refused,
 			     "times the segment was full; HOTPATH_SEGMENT_SIZE makes it larger");
 	is_lost |= lost_tell(room->refusals, "times the kernel refused memory or an answer");

@@ -22,11 +22,11 @@ extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern __typeof__(dladdr1) dladdr1 __attribute__((weak));
 
 struct hp_allocator hp_allocator;
-static _Atomic uint32_t state;	/* 0 = not looked for, 1 = being looked for, 2 = found */
+static _Atomic uint32_t state;	/* 0 = not looked up, 1 = being looked up, 2 = found */
 char hp_allocator_memory[HP_ALLOCATOR_POOL] __attribute__((aligned(64)));
 static _Atomic size_t pool_used;
 
-/* A variable between: as a sibling call dlsym would take the loader for its caller. */
+/* Through a variable: in a sibling call, dlsym would take the loader for its caller. */
 static void find(void *place, const char *name)
 {
 	void *address = hp_is_early() ? hp_early_find(name, false) : dlsym(RTLD_NEXT, name);
@@ -107,8 +107,8 @@ static bool is_stub(const void *address)
 }
 
 /*
- * Where the program's calls of malloc go: its stub has no name, but the owner of malloc
- * has the others.
+ * Where the program's calls of malloc go: its stub has no name, but malloc's owner
+ * defines the others.
  */
 static const void *first_malloc(void)
 {
@@ -130,7 +130,7 @@ static uint32_t kind_of(struct hp_dynamic *object)
 	const void *found;
 
 	memcpy(&found, &hp_allocator.malloc, sizeof(found));
-	/* Not by our function's address: the loader would also give us the first one's. */
+	/* Not by our function's address: the loader would also return the first one's. */
 	*object = object_of(first_malloc());
 	if (object->begin == object_of(&hp_allocator).begin)
 		*object = object_of(found);

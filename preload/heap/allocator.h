@@ -2,10 +2,9 @@
 /*
  * allocator.h - the program's allocator, behind our stand-ins (hook_alloc.c).
  *
- * Its functions are found by the first call, which may come from the loader,
- * long before our start; and the search may allocate itself.  Requests
- * meanwhile are served from a small pool of ours, to which nothing ever
- * returns.
+ * The first call looks up its functions. That may be from the loader, long
+ * before our start, and the lookup may itself allocate. Meanwhile requests
+ * are served from a small pool of our own, whose blocks are never freed.
  */
 #ifndef HP_PRELOAD_HEAP_ALLOCATOR_H
 #define HP_PRELOAD_HEAP_ALLOCATOR_H
@@ -16,7 +15,7 @@
 
 #include "segment/layout/process.h"
 
-/* A new one: add a line here, write the stand-in. */
+/* For a new one, add a line here and write the stand-in. */
 #define HP_ALLOCATOR_LIST(X) \
 	X(void *, malloc, (size_t)) \
 	X(void, free, (void *)) \
@@ -29,13 +28,13 @@
 	X(void *, valloc, (size_t)) \
 	X(void *, pvalloc, (size_t))
 
-/* Not everywhere there: looked for when they are called. */
+/* Not available everywhere: looked up when they are called. */
 #define HP_ALLOCATOR_RARE(X) \
 	X(void, cfree, (void *)) \
 	X(void, free_sized, (void *, size_t)) \
 	X(void, free_aligned_sized, (void *, size_t, size_t))
 
-/* By another one: reallocarray is realloc with a multiplication that is checked. */
+/* With another one: reallocarray is realloc with a checked multiplication. */
 
 struct hp_allocator {
 #define X(ret, name, args) ret(*name) args;
@@ -47,7 +46,7 @@ struct hp_allocator {
 
 extern struct hp_allocator hp_allocator __attribute__((visibility("hidden")));
 
-/* Finds them, once.  False = we are being asked while we look. */
+/* Finds them, once. False = called during the lookup. */
 bool hp_allocator_resolve(void);
 
 /* The rare ones. */
@@ -59,7 +58,7 @@ void hp_allocator_resolve_rare(void);
  */
 uint32_t hp_allocator_kind(const char **file);
 
-/* A zeroed block of the pool, at a multiple of `align`; NULL = it is used up. */
+/* A zeroed block of the pool, at a multiple of `align`; NULL = the pool is exhausted. */
 void *hp_allocator_pool(size_t size, size_t align);
 #define HP_ALLOCATOR_POOL 65536	/* bytes */
 extern char hp_allocator_memory[] __attribute__((visibility("hidden")));

@@ -2,7 +2,7 @@
 /*
  * block_extra.c - see block_extra.h.
  *
- * Tables of doubling size, made as they are needed: their memory is as much as is in them.  An
+ * Tables of doubling size, created on demand, so that memory is proportional to the content.  An
  * address may be in any of the few places of its group in each.  Places are claimed by
  * compare-exchange; an address's entry is written by the thread that allocates or frees the block,
  * never by two at once.  Forked children find the tables empty, as they do the words (shadow.h).
@@ -53,7 +53,8 @@ static struct place *table_new(int which)
 
 	if (table && !hp_is_confined())
 		syscall(SYS_madvise, table, size, MADV_WIPEONFORK);
-	/* Another thread may have been faster; release: a thread that finds it finds it empty. */
+	/* Another thread may have been faster; release: a thread that finds the table finds it
+	 * empty. */
 	if (table &&
 	    !atomic_compare_exchange_strong_explicit(&tables[which], &none, table,
 						     memory_order_release, memory_order_acquire)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_extra.h - data that does not fit into a block's shadow word: sizes of 2 GiB and more, and
- * when a sampled block was made.
+ * block_extra.h - data that does not fit into a block's shadow word: sizes of 2 GiB and more,
+ * and the allocation time of a sampled block.
  *
  * The word says by its size, HP_SHADOW_LARGE, that there is something here.
  */
@@ -19,10 +19,10 @@ struct hp_block_extra {
 /* Replaces an existing entry of that address.  False = no room.  errno is kept. */
 bool hp_block_extra_put(uintptr_t address, struct hp_block_extra what);
 
-/* And takes it out; nothing there is a size of HP_SHADOW_LARGE. */
+/* And removes it; without an entry, the size is HP_SHADOW_LARGE. */
 struct hp_block_extra hp_block_extra_take(uintptr_t address);
 
-/* Nothing is there any more. */
+/* Removes the entry. */
 void hp_block_extra_wipe(void);
 
 #endif

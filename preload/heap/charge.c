@@ -31,7 +31,7 @@ void hp_charge_follow(struct hp_heap_local *me, struct hp_tally *tally, uint64_t
 		tally->blocks_most = me->net_blocks;
 }
 
-/* A call that frees is followed from here on: its allocations then begin lower. */
+/* A call that frees is tracked from here on: its allocations then start lower. */
 void hp_charge_free(struct hp_heap_local *me)
 {
 	struct hp_frame *f =

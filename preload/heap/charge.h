@@ -12,22 +12,22 @@
 #include "preload/heap/heap.h"
 
 /*
- * The frame on top is of a call that `sp` has left, or of another stack: the one
- * that is charged instead; NULL = none.
+ * The top frame belongs to a call that `sp` has left, or to another stack: the
+ * frame to charge instead; NULL = none.
  */
 struct hp_frame *hp_charge_frame(struct hp_local *local, uintptr_t sp);
 
-/* A block of `size` bytes is going to be recorded, or one to be freed: the net. */
+/* A block of `size` bytes is about to be recorded, or to be freed: updates the net. */
 void hp_charge_follow(struct hp_heap_local *me, struct hp_tally *tally, uint64_t size);
 void hp_charge_free(struct hp_heap_local *me);
 
-/* Bytes that the thread has allocated less those that it has freed. */
+/* Bytes that the thread has allocated minus those that it has freed. */
 static inline int64_t hp_charge_net(const struct hp_heap_local *me)
 {
 	return me->heap->live + (int64_t)me->heap->pending_bytes;
 }
 
-/* A block of `size` bytes was allocated in the call on top; its record comes after this. */
+/* A block of `size` bytes was allocated in the top call; it is recorded after this. */
 static inline void hp_charge_add(struct hp_heap_local *me, uint64_t size)
 {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);

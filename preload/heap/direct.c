@@ -2,13 +2,13 @@
 /*
  * direct.c - see direct.h.
  *
- * The path comes from the allocations' cache, and leads to a site of the same form (segment/layout/heap.h,
- * struct hp_maps).  Which range is whose is one tree for the process (range.h), with a lock: the
- * kernel has one for these calls, too.
+ * The path comes from the allocations' cache, and leads to a site of the same form
+ * (segment/layout/heap.h, struct hp_maps). The owners of ranges are in one tree for the process
+ * (range.h), with a lock: the kernel has one for these calls, too.
  *
  * A signal handler that interrupts its own thread inside the lock leaves its changes in `late`, for
- * the interrupted call to apply.  If a handler jumps out, or the thread is cancelled there, no one
- * gives the lock back: then the figures end (hp_maps.fault), and the program continues.
+ * the interrupted call to apply.  If a handler jumps out, or the thread is cancelled there, the
+ * lock is never released: then the figures end (hp_maps.fault), and the program continues.
  */
 #include "preload/heap/direct.h"
 
@@ -33,8 +33,8 @@
 #include "util/assert.h"
 
 #define LATE 16	/* calls of signal handlers that interrupted one */
-#define TRIES 1000	/* to get the lock, before other threads are let run */
-#define WAITS 20000	/* of 0.1 ms: the holder is dead then */
+#define TRIES 1000	/* attempts to get the lock, before yielding to other threads */
+#define WAITS 20000	/* naps of 0.1 ms: then the holder is dead */
 
 struct call {
 	uintptr_t begin;
@@ -45,7 +45,7 @@ struct call {
 };
 
 struct hp_direct {
-	_Atomic uintptr_t owner;	/* the lock's holder: its thread's own address; 0 = no one */
+	_Atomic uintptr_t owner;	/* the lock's holder: its thread's own address; 0 = nobody */
 	uintptr_t owner_sp;	/* its stack pointer */
 	_Atomic uint64_t numbers;	/* given so far */
 	struct hp_ranges ranges;
@@ -94,7 +94,7 @@ static bool is_tried(struct hp_direct *direct)
 						       memory_order_acquire, memory_order_relaxed);
 }
 
-/* False = this thread has it already, or it cannot be returned. */
+/* False = this thread already has it, or it will never be released. */
 static bool lock(struct hp_direct *direct)
 {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
@@ -133,7 +133,7 @@ static int64_t held(const struct hp_site *site)
 	return (int64_t)(site->bytes - site->freed) - site->base;
 }
 
-/* It changes for the first time since the peak: its present bytes were held then. */
+/* It changes for the first time since the peak: its current bytes were held at the peak. */
 static void note_peak(const struct hp_maps *maps, struct hp_site *site)
 {
 	if (atomic_load_explicit(&site->epoch, memory_order_relaxed) == maps->epoch)
@@ -201,7 +201,7 @@ static void apply_late(struct hp_direct *direct)
 		&direct->late_count, &count, 0, memory_order_relaxed, memory_order_relaxed));
 }
 
-/* This thread is interrupted inside the lock: no one else writes `late`. */
+/* This thread is interrupted inside the lock: nobody else writes `late`. */
 static void leave_late(struct hp_direct *direct, const struct call *call)
 {
 	uint32_t count = atomic_load_explicit(&direct->late_count, memory_order_relaxed);
@@ -227,7 +227,7 @@ static void do_call(struct hp_direct *direct, const struct call *call)
 		return;
 	}
 	apply(direct, call);
-	/* A handler may come between its last look and the lock's end. */
+	/* A handler may run between its last check and the release of the lock. */
 	do {
 		apply_late(direct);
 		unlock(direct);
@@ -268,7 +268,7 @@ static struct hp_site *site_beside(struct hp_heap_local *me, struct hp_site *pat
 	return site;
 }
 
-/* The record of this process, which an earlier one of its record may have left. */
+/* The record of this process, which an earlier process may have left. */
 static struct hp_maps *maps_find(const struct hp_process *process)
 {
 	const struct hp_heap *heap;
@@ -300,7 +300,7 @@ static struct hp_maps *maps_get(struct hp_heap_local *me)
 	return maps;
 }
 
-/* Of two threads that come first one makes it, the other one's is lost. */
+/* If two threads are first, one creates it, and the other's is lost. */
 static struct hp_direct *direct_new(struct hp_heap_local *me)
 {
 	struct hp_direct *direct = hp_pages_wiped(), *none = NULL;

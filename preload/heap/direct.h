@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * direct.h - mappings made by the process itself, not through its allocator: by call path,
- * and the parts that remain.
+ * and the remaining parts.
  *
  * Mappings that the C library makes for its own malloc and for stacks of threads, and the loader's,
- * don't come through our stand-ins.
+ * do not call our stand-ins.
  */
 #ifndef HP_PRELOAD_HEAP_DIRECT_H
 #define HP_PRELOAD_HEAP_DIRECT_H
@@ -20,7 +20,7 @@
 /* Maps are recorded in this process. */
 extern bool hp_direct_is_wanted;
 
-/* Where this library lies: its own calls are not recorded. */
+/* Where this library is mapped: its own calls are not recorded. */
 extern struct hp_module hp_direct_own;
 
 extern const struct hp_recorder hp_direct_recorder;

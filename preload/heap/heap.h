@@ -5,9 +5,9 @@
  *
  * `hp_heap` is thread-local, 8 bytes, and points to `hp_heap_unborn` before the
  * thread has its own struct.  `gate` is not 0 while the thread records and
- * nothing needs to be seen to; any reason else makes it 0, so the stand-ins'
- * one compare answers all: unborn, inside our own slow path, closed, something
- * to do first.  And forked: the struct lies in a MADV_WIPEONFORK page.
+ * nothing else needs to be done. Any other state makes it 0, so the stand-ins'
+ * one comparison covers all: unborn, inside our own slow path, closed,
+ * something to do first. And forked: the struct lies in a MADV_WIPEONFORK page.
  *
  * A signal handler may allocate between any two instructions here, and other
  * threads free this thread's blocks.
@@ -38,13 +38,13 @@
 struct hp_path_entry;
 
 /*
- * An entry of the cache by its number, which another entry has when this one is gone.  A signal
- * handler that allocates may come in between anywhere: any mix of these fields leads to some valid
+ * An entry of the cache by its number, which another entry has once this one is gone. A signal
+ * handler that allocates may interrupt anywhere: any mix of these fields leads to some valid
  * entry.
  */
 struct hp_path_number {
 	uint32_t place;	/* in `entries`; 0 = gone */
-	uint32_t next;	/* number of the entry that came after this one, the last time */
+	uint32_t next;	/* number of the entry that followed this one last time */
 };
 
 /* HOTPATH_ALLOC_DEPTH=0: return address -> its site. */
@@ -55,9 +55,9 @@ struct hp_path_flat {
 
 #define HP_PATH_FLAT_BITS 10	/* log2 of their number */
 
-/* Of hp_heap_local.gate; 0 = see to something first. */
+/* Values of hp_heap_local.gate; 0 = something must be done first. */
 enum hp_gate {
-	HP_GATE_ANY = 1,	/* open, but not as the usual way supposes: another grain (shadow.h) */
+	HP_GATE_ANY = 1,	/* open, but not as the fast path assumes: another grain (shadow.h) */
 	HP_GATE_PATHS,
 	HP_GATE_FLAT,	/* the caller alone */
 };
@@ -66,7 +66,7 @@ enum hp_gate {
 struct hp_path_known {
 	uint64_t hash;	/* of the return addresses; 0 = empty */
 	uint32_t site;	/* offset / HP_LINE */
-	uint32_t next;	/* place of the path that came two walks later, the last time */
+	uint32_t next;	/* place of the path two walks later, last time */
 };
 
 /* Of the index of steps. */
@@ -82,9 +82,9 @@ struct hp_heap_local {
 	struct hp_path_number *numbers;	/* of entries; 0 is that of the first */
 	struct hp_heap *heap;
 	uint64_t gate;	/* see above; enum hp_gate */
-	void *last;	/* the block that is pending; HP_NO_BLOCK = none */
-	int64_t trigger;	/* heap->live + pending_bytes above this: perhaps a new peak */
-	uint32_t is_off;	/* no one requested allocations, and the allocator is known */
+	void *last;	/* the pending block; HP_NO_BLOCK = none */
+	int64_t trigger;	/* heap->live + pending_bytes above this: possibly a new peak */
+	uint32_t is_off;	/* nobody requested allocations, and the allocator is known */
 	uint32_t state;	/* enum hp_thread_state */
 
 	_Atomic uint32_t *epoch;	/* hp_process.heap_epoch */
@@ -107,13 +107,13 @@ struct hp_heap_local {
 	const void *sampled;	/* the last sampled block; NULL = none */
 	uint32_t sampled_at;	/* countdown then */
 	uint32_t draws;
-	const void *forgiven;	/* a block that is being deleted: to free it again is not strange */
+	const void *forgiven;	/* a block that is being deleted: freeing it again is not an error */
 	uint32_t drops;	/* hp_drops when it was opened */
 	uint64_t random;
-	uint64_t blocks;	/* that it allocated so far, plus `countdown` */
-	int64_t net_blocks;	/* allocated less freed, while hp_tally_has_most */
+	uint64_t blocks;	/* number that it has allocated so far, plus `countdown` */
+	int64_t net_blocks;	/* allocated minus freed, while hp_tally_has_most */
 	uint32_t *index;	/* sets of HP_PATH_WAYS places in `entries` */
-	uint32_t index_mask;	/* bytes of the sets, but for one */
+	uint32_t index_mask;	/* bytes of the sets, except one */
 	uint32_t index_shift;	/* 64 - log2(number of sets) */
 	uint64_t entries_size;
 	uint32_t numbers_shift;	/* 64 - log2(how many `numbers`) */
@@ -130,11 +130,11 @@ struct hp_heap_local {
 	uint32_t step_shift;
 	uint32_t step_count;
 	struct hp_steps *chunk;	/* the newest steps */
-	uintptr_t *past;	/* return addresses of the last path that was new, outermost first */
+	uintptr_t *past;	/* return addresses of the last new path, outermost first */
 	uint32_t *past_ids;	/* and their steps */
 	uint32_t past_count;
-	uint32_t past_mark;	/* the outermost step, if it isn't code */
-	uint64_t fills_seen;	/* walker.fills when the rows were last looked at */
+	uint32_t past_mark;	/* the outermost step, if it is not code */
+	uint64_t fills_seen;	/* walker.fills when the rows were last checked */
 	struct hp_walker walker;
 };
 
@@ -151,15 +151,15 @@ extern struct hp_heap_local hp_heap_unborn;
 extern const struct hp_recorder hp_heap_recorder;
 
 /*
- * The gate is shut: why?  Opens the thread's heap if it has none, and does
- * necessary work.  Returns it, or NULL: this allocation is not recorded.  Then
- * `*is_nested` says if that is because a signal handler interrupted a slow path.
+ * Handles a shut gate: opens the thread's heap if it has none, and does
+ * necessary work. Returns the heap, or NULL: this allocation is not recorded.
+ * Then `*is_nested` is set if a signal handler interrupted a slow path.
  */
 struct hp_heap_local *hp_heap_enter(uintptr_t sp);
 
 /*
- * True if the loader's code is at `pc`.  Its frees where a thread has no heap belong to the
- * thread's end, after the last key destructor: a heap that is opened then is never given back.
+ * True if the loader's code is at `pc`. Its frees in a thread without a heap are from the
+ * thread's end, after the last key destructor: a heap opened then would never be released.
  */
 bool hp_heap_is_loader(uintptr_t pc);
 
@@ -187,10 +187,10 @@ extern HP_HIDDEN bool hp_heap_proves;
 extern struct hp_heap_local hp_heap_closed;
 extern HP_HIDDEN struct hp_heap_local hp_heap_opening;
 
-/* enum hp_allocator_kind: whose allocator it is, if allocations are recorded. */
+/* enum hp_allocator_kind: the allocator's owner, if allocations are recorded. */
 uint32_t hp_heap_allocator(void);
 
-/* No one requested allocations: nothing was ever recorded in this process. */
+/* Nobody requested allocations: nothing was ever recorded in this process. */
 static inline bool hp_heap_is_off(void)
 {
 	return hp_heap() == &hp_heap_closed && !hp_heap_is_wanted;

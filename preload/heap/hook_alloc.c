@@ -3,13 +3,14 @@
  * hook_alloc.c - stand-ins of the malloc family.
  *
  * The caller gets the result of the program's allocator, and its errno.  An
- * allocation is recorded after the real call, and a free before it: in between
- * the block may be given out again by another thread.
+ * allocation is recorded after the real call, and a free before it: in
+ * between, another thread may get the same block.
  *
- * The newest block of a thread is pending (segment/layout/heap.h, struct hp_heap): most
- * programs free many blocks at once, and those touch two words less of their site.
+ * The newest block of a thread is pending (segment/layout/heap.h, struct hp_heap):
+ * most programs free many blocks immediately, and those write two words fewer of their
+ * site.
  *
- * In a file that no other refers to: a unit test has its own malloc.
+ * In a file that no other file refers to: a unit test has its own malloc.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -60,12 +61,13 @@ static int64_t held(const struct hp_site *site)
 	       site->base;
 }
 
-/* The site changes for the first time since a peak: its present bytes were held then. */
+/* The site changes for the first time since a peak: its current bytes were held at the peak. */
 static HP_COLD void note_peak(struct hp_site *site, uint32_t epoch)
 {
 	uint32_t before = atomic_load_explicit(&site->epoch, memory_order_relaxed);
 
-	/* Another thread may free a block of this site at the same time: one of the two notes it. */
+	/* Another thread may free a block of this site at the same time: one of the two records
+	 * it. */
 	if (before != epoch &&
 	    atomic_compare_exchange_strong_explicit(&site->epoch, &before, epoch,
 						    memory_order_relaxed, memory_order_relaxed))
@@ -98,7 +100,7 @@ static inline void settle(struct hp_heap_local *me, struct hp_heap *heap)
 	settle_known(me, heap);
 }
 
-/* A block that has no word cannot be found when it is freed: it is not held. */
+/* A block without a word cannot be found when it is freed, so it does not count as held. */
 static HP_COLD void note_wordless(struct hp_heap_local *me, struct hp_site *site, uint64_t size)
 {
 	site->allocs++;
@@ -118,7 +120,7 @@ static HP_COLD struct hp_shadow_word word_large(const struct hp_heap_local *me,
 	};
 }
 
-/* `block` is new, and `place` is of its word. */
+/* `block` is new, and `place` is the place of its word. */
 static inline __attribute__((always_inline)) void note_at(struct hp_heap_local *me,
 							  struct hp_shadow_word *place,
 							  struct hp_site *site, void *block,
@@ -140,8 +142,8 @@ static inline __attribute__((always_inline)) void note_at(struct hp_heap_local *
 }
 
 /*
- * A sampled block: its word says that more is known of it.  It is settled at once, since the usual
- * path for a pending block reads no word; if it was temporary, note_free finds that out.
+ * A sampled block: its word says that there is an extra entry. It is settled at once, since the
+ * fast path for a pending block does not read the word; note_free detects if it was temporary.
  */
 static HP_COLD void note_sampled(struct hp_heap_local *me, struct hp_shadow_word *place,
 				 struct hp_site *site, void *block, uint64_t size)
@@ -152,7 +154,7 @@ static HP_COLD void note_sampled(struct hp_heap_local *me, struct hp_shadow_word
 	note_at(me, place, site, block, size);
 	has_room = hp_sampled_begin(me, site, block, size);
 	if (++me->draws % HP_PROVE_DRAWS == 0)
-		me->gate = 0;	/* the next answer of the path cache is walked again */
+		me->gate = 0;	/* the next cached path is checked by a walk */
 	if (!has_room)
 		return;
 	word_store(place,
@@ -220,7 +222,7 @@ static inline void note_free_size(struct hp_heap_local *me, struct hp_site *site
 	site->freed += size;
 }
 
-/* The sampled block of last: it was settled, and was temporary. */
+/* The last sampled block: it was settled, but was temporary. */
 static void unsettle(struct hp_heap_local *me, struct hp_site *site, uint64_t size)
 {
 	struct hp_heap *heap = me->heap;
@@ -250,7 +252,7 @@ static HP_COLD void note_free_extra(struct hp_heap_local *me, struct hp_site *si
 	note_free_size(me, site, extra.size);
 }
 
-/* A block that was counted is going to be freed; its word is empty already. */
+/* A counted block is about to be freed; its word is already cleared. */
 static inline void note_free(struct hp_heap_local *me, struct hp_shadow_word word,
 			     const void *block)
 {
@@ -262,7 +264,7 @@ static inline void note_free(struct hp_heap_local *me, struct hp_shadow_word wor
 		note_free_size(me, site, word.size);
 }
 
-/* The pending block is going to be freed. */
+/* The pending block is about to be freed. */
 static inline void note_temporary(struct hp_heap_local *me, const void *block)
 {
 	struct hp_heap *heap = me->heap;
@@ -285,14 +287,14 @@ static inline void note_temporary(struct hp_heap_local *me, const void *block)
 	}
 }
 
-/* A block that we know nothing of: from before us, of the parent process, or NULL. */
+/* An unknown block: allocated before we started, by the parent process, or NULL. */
 static HP_COLD void note_strange(struct hp_heap_local *me, const void *block)
 {
 	if (block && block != me->forgiven && !hp_allocator_is_pool(block))
 		me->heap->strange_frees++;
 }
 
-/* The word of a block, which is emptied; site 0 = the block isn't ours. */
+/* Takes and clears the word of a block; site 0 = the block is not ours. */
 static inline struct hp_shadow_word word_take(const void *block)
 {
 	struct hp_shadow_word *place = hp_shadow_find(block);
@@ -362,7 +364,7 @@ static void free_outside(const void *block)
 						    : word.size);
 }
 
-/* A thread's first call is a free: its heap is opened if it is of a block that is known. */
+/* A thread's first call is a free: its heap is opened if the block is known. */
 static bool is_known(const void *block)
 {
 	const struct hp_shadow_word *place = hp_shadow_leaves ? hp_shadow_find(block) : NULL;
@@ -426,7 +428,7 @@ static __attribute__((noinline)) void *malloc_slow(size_t size, uintptr_t pc, ui
 	return block;
 }
 
-/* Calls are charged: nothing was looked up yet.  Has the same stack. */
+/* Calls are charged: nothing has been looked up yet. Has the same stack. */
 static HP_TAIL void *note_rare(struct hp_heap_local *me, size_t size, void *block)
 {
 	struct hp_path_frame frame = HP_PATH_FRAME;
@@ -445,22 +447,22 @@ static HP_TAIL void *note_found(struct hp_heap_local *me, uint64_t site, size_t 
 	return block;
 }
 
-/* The path is not the one that was looked at first. */
+/* The path is not the one that was tried first. */
 static HP_TAIL void *note_missed(struct hp_heap_local *me, size_t size, void *block)
 {
 	struct hp_path_frame frame = HP_PATH_FRAME;
 	struct hp_site *site = hp_path_miss(me, frame.pc, frame.sp, frame.fp);
 
-	/* The next allocation settles this one, if its own end does not come first. */
+	/* The next allocation settles this block, unless it is freed first. */
 	__builtin_prefetch(site, 1);
 	note_new(me, site, block, size);
 	return block;
 }
 
 /*
- * As note_new, for a block that is there and has a word already, while nothing needs to be charged
- * to a call.  False = one of these is not so, it is sampled, or a peak must be noted: then nothing
- * was done.
+ * Like note_new, for an existing block that already has a word, if nothing needs to be charged to
+ * a call. False = one of these does not hold, it is sampled, or a peak must be recorded: then
+ * nothing was done.
  */
 static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local *me,
 							   uint64_t offset, void *block,
@@ -492,7 +494,7 @@ static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local 
 
 /*
  * After the real call.  As a tail call it has the stack of the stand-in, so this frame
- * is as good; and as all that it calls itself are tail calls, it saves no register.
+ * is as good; and since all its own calls are tail calls, it saves no register.
  */
 static HP_TAIL void *note_open(struct hp_heap_local *me, size_t size, void *block)
 {
@@ -519,7 +521,8 @@ static HP_TAIL void *note_flat_rare(struct hp_heap_local *me, size_t size, void 
 	struct hp_path_frame frame = HP_PATH_FRAME;
 	struct hp_path_flat *flat = hp_path_flat(me, frame.pc);
 
-	/* A signal handler that allocates may come in between: it finds this place empty, or filled. */
+	/* A signal handler that allocates may interrupt here: it finds this place empty or
+	 * filled. */
 	if (flat->pc != frame.pc) {
 		struct hp_site *site = hp_path_site(me, frame);
 
@@ -533,14 +536,14 @@ static HP_TAIL void *note_flat_rare(struct hp_heap_local *me, size_t size, void 
 	return block;
 }
 
-/* The same without paths (HOTPATH_ALLOC_DEPTH=0): the caller's address is all that counts. */
+/* The same without paths (HOTPATH_ALLOC_DEPTH=0): only the caller's address matters. */
 static HP_TAIL void *note_flat(struct hp_heap_local *me, size_t size, void *block)
 {
 	uintptr_t pc = (uintptr_t)__builtin_return_address(0);
 	const struct hp_path_flat *flat = hp_path_flat(me, pc);
 	uint64_t site = __atomic_load_n(&flat->site, __ATOMIC_RELAXED);
 
-	/* A signal handler may come in between: the site was read first. */
+	/* A signal handler may interrupt here: the site was read first. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (HP_UNLIKELY(!block))
 		return NULL;
@@ -605,7 +608,7 @@ HP_EXPORT void *calloc(size_t count, size_t each)
 						    : calloc_shut(count, each);
 }
 
-/* The gate is shut or not the usual one, or the block isn't ours. */
+/* The gate is shut or unusual, or the block is not ours. */
 static __attribute__((noinline)) void free_slow(void *block)
 {
 	if (hp_heap_is_off())
@@ -626,7 +629,7 @@ static HP_COLD void free_rare(void *block)
 	hp_allocator.free(block);
 }
 
-/* The pending block, as note_temporary.  False = nothing was done: it is a rare case. */
+/* The pending block, like note_temporary. False = a rare case: nothing was done. */
 static inline __attribute__((always_inline)) bool is_temporary(struct hp_heap_local *me,
 							       const void *block)
 {
@@ -647,7 +650,7 @@ static inline __attribute__((always_inline)) bool is_temporary(struct hp_heap_lo
 	return true;
 }
 
-/* Any other block of this thread's, as note_free.  False = as above. */
+/* Any other block of this thread, like note_free. False = as above. */
 static inline __attribute__((always_inline)) bool is_usual(struct hp_heap_local *me,
 							   struct hp_shadow_word *place,
 							   struct hp_shadow_word word)
@@ -667,7 +670,7 @@ static inline __attribute__((always_inline)) bool is_usual(struct hp_heap_local 
 	return true;
 }
 
-/* No call but the last: so no register is saved. */
+/* The only call is the last one, so no register is saved. */
 HP_EXPORT void free(void *block)
 {
 	struct hp_heap_local *me = hp_heap();
@@ -702,7 +705,7 @@ HP_EXPORT void free(void *block)
 	hp_allocator.free(block);
 }
 
-/* realloc may give the block's place away before it returns: its word is taken first. */
+/* realloc may release the block's place before it returns: its word is taken first. */
 struct taken {
 	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
@@ -713,7 +716,7 @@ static inline struct taken take(struct hp_heap_local *me, const void *block)
 {
 	struct taken taken = { .place = hp_shadow_leaves ? hp_shadow_find(block) : NULL };
 
-	/* It will be a free, or stay: either way it is pending no more, nor temporary. */
+	/* It will be freed or kept: either way it is no longer pending, nor temporary. */
 	if (me && block == me->sampled)
 		me->sampled = NULL;
 	if (me && block == me->last) {
@@ -816,8 +819,9 @@ HP_EXPORT void *realloc(void *block, size_t size)
 }
 
 /*
- * The realloc that a program's calls find: not ours where the program defines its own (bash does).  The C library's
- * reallocarray calls that one, too.  volatile: compilers take a function for the one of this file.
+ * The realloc that a program's calls find: not ours if the program defines its own (as bash does).
+ * The C library's reallocarray calls that one, too. volatile: compilers take a function for the one
+ * of this file.
  */
 static void *(*const volatile first_realloc)(void *, size_t) = realloc;
 extern void *hp_own_realloc(void *block, size_t size)
@@ -835,7 +839,7 @@ HP_EXPORT void *reallocarray(void *block, size_t count, size_t each)
 	}
 	if (IS_EARLY(realloc))
 		return block ? move_out_of_pool(block, size, &frame) : early(size, 16);
-	/* NULL = the loader has not come to us yet. */
+	/* NULL = the loader has not processed this library yet. */
 	if (HP_UNLIKELY(first_realloc != hp_own_realloc && first_realloc))
 		return first_realloc(block, size);
 	if (block)
@@ -971,7 +975,7 @@ void hp_alloc_note_since(const struct hp_alloc_mark *mark, void *block, size_t s
 	bool is_still = me == mark->heap && me->last == mark->last &&
 			me->sampled == mark->sampled && me->countdown == mark->countdown;
 
-	/* A word without anything that was recorded: of a block whose end no one saw. */
+	/* A word without a record: from a block whose free was not recorded. */
 	if (is_still || !is_known(block))
 		note(block, size, *frame);
 }
@@ -988,7 +992,7 @@ const void *hp_alloc_note_delete(const void *block, uintptr_t sp)
 
 void hp_alloc_forgive(const void *block)
 {
-	/* Those that no thread has are constant for all. */
+	/* Those without an owner are constant for all. */
 	if (hp_heap()->heap)
 		hp_heap()->forgiven = block;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_alloc.h - for stand-ins of allocators beside the malloc family: the work of
+ * hook_alloc.h - for stand-ins of allocators other than the malloc family: the work of
  * hook_alloc.c after an allocation and before a free.
  */
 #ifndef HP_PRELOAD_HEAP_HOOK_ALLOC_H
@@ -19,7 +19,7 @@
 #define HP_TAIL inline __attribute__((always_inline))
 #endif
 
-/* The state of the thread's heap at some moment. */
+/* The state of the thread's heap at one moment. */
 struct hp_alloc_mark {
 	const struct hp_heap_local *heap;
 	const void *last;
@@ -35,14 +35,13 @@ static inline struct hp_alloc_mark hp_alloc_mark(void)
 }
 
 /*
- * `block` is new (NULL = none exists); counted, unless a stand-in that was called since
- * the mark did it.
+ * `block` is new (NULL = none); counts it, unless a stand-in called since the mark has.
  */
 void hp_alloc_note_since(const struct hp_alloc_mark *mark, void *block, size_t size,
 			 const struct hp_path_frame *frame);
 
 /*
- * `block` is going to be freed, and counted.  Until hp_alloc_forgive is called with the returned
+ * `block` is about to be freed; counts it. Until hp_alloc_forgive is called with the returned
  * mark, the thread may free it again.
  */
 const void *hp_alloc_note_delete(const void *block, uintptr_t sp);

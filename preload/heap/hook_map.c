@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_map.c - stand-ins of mmap and its like.
+ * hook_map.c - stand-ins of mmap and similar functions.
  *
- * The real call comes first, and direct.c learns of it if it had an effect; calls that unmap
- * take a number before (range.h).  Calls of our own objects are passed on.
+ * The real call is first, and direct.c is notified if it had an effect; calls that unmap
+ * take a number beforehand (range.h).  Calls of our own objects are passed on.
  *
- * These may be the first functions of ours that are called at all, inside a lock of the loader or
- * of an allocator: so each resolves its own real function and no other.
+ * These may be the first of our functions that are ever called, inside a lock of the loader or of
+ * an allocator: so each resolves only its own real function.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +27,8 @@
 #endif
 #define HUGE_USUAL 21	/* log2: of MAP_HUGETLB without a size, x86-64 and arm64 */
 
-/* Through a variable, as in preload/guest/real.c.  That it exists everywhere means no message of the loader's. */
+/* Through a variable, as in preload/guest/real.c. It exists everywhere, so the loader has no
+ * error message. */
 static void find(void *place, const char *name)
 {
 	void *address = hp_is_early() ? hp_early_find(name, false) : dlsym(RTLD_NEXT, name);

@@ -3,9 +3,9 @@
  * hook_operator.c - stand-ins of C++'s operator new and delete, all forms.
  *
  * They exist for libraries that define them without malloc (operator.h explains which is
- * called). Where such a one does call malloc or free, the block was counted in there: then it
- * has its word when it comes back, or is forgiven when it is freed a second time.  So nothing
- * needs to be undone where operator new throws; it does so through our frame.
+ * called). If such a definition does call malloc or free, the block was counted there: then
+ * it already has its word on return, or is forgiven when it is freed a second time. So
+ * nothing needs to be undone if operator new throws, which passes through our frame.
  *
  * In a file that no other refers to, as hook_alloc.c.
  */
@@ -20,13 +20,13 @@
 #include "preload/heap/operator.h"
 #include "preload/heap/path.h"
 
-/* By another name, since these are declared nowhere. */
+/* Under another name, since these are not declared anywhere. */
 #define X(ret, name, params, args) ret name params;
 HP_OPERATOR_NEWS(X)
 HP_OPERATOR_DELETES(X)
 #undef X
 
-/* No one defines it: the caller is a program that found ours by dlsym, and has no C++ library. */
+/* Nobody defines it: the caller is a program that found ours by dlsym, and has no C++ library. */
 static void *new_by_malloc(size_t size, size_t align)
 {
 	return align ? aligned_alloc(align, size) : malloc(size);

@@ -36,7 +36,7 @@ struct block {
 struct scan {
 	struct hp_leak_map map;
 	struct block *blocks;	/* by address */
-	uint32_t *stack;	/* numbers of blocks that were met and not looked into */
+	uint32_t *stack;	/* numbers of blocks that were found but not searched */
 	uint64_t count;
 	uint64_t depth;	/* of the stack */
 	uint64_t roots;	/* bytes looked through */
@@ -146,7 +146,7 @@ static uint64_t copy(const struct scan *scan, uintptr_t at, uint64_t size)
 
 /*
  * By the kernel: beyond the end of its file a mapping is unreadable, and so are
- * guard pages (MADV_GUARD_INSTALL, Linux 6.13), which /proc doesn't show.
+ * guard pages (MADV_GUARD_INSTALL, Linux 6.13), which /proc does not show.
  */
 static void look_through(struct scan *scan, uintptr_t begin, uintptr_t end, bool is_start)
 {
@@ -165,7 +165,7 @@ static void follow(struct scan *scan)
 		const struct block *block = &scan->blocks[scan->stack[--scan->depth]];
 		const struct hp_leak_range *range = hp_leak_map_find(&scan->map, block->at);
 
-		/* The program may have taken away the right to read it. */
+		/* The program may have made it unreadable. */
 		if (range && block->size < HP_PAGE && block->size <= range->end - block->at)
 			look(scan, (const void *)block->at, block->size, false);
 		else
@@ -173,7 +173,7 @@ static void follow(struct scan *scan)
 	}
 }
 
-/* The parts of the range that are in no hole. */
+/* The parts of the range outside holes. */
 static void look_at_root(struct scan *scan, const struct hp_leak_range *range)
 {
 	uintptr_t at = range->begin;
@@ -217,7 +217,7 @@ static enum hp_leak_state search(struct scan *scan, uintptr_t sp)
 {
 	uint64_t room;
 
-	/* A container may forbid to ask for memory this way. */
+	/* A container may forbid this way of reading memory. */
 	if (!hp_leak_map_read(&scan->map) || !hp_leak_map_cut(&scan->map, sp) ||
 	    copy(scan, sp, WORD) != WORD)
 		return HP_LEAKS_REFUSED;
@@ -245,8 +245,8 @@ static enum hp_leak_state search(struct scan *scan, uintptr_t sp)
 }
 
 /*
- * Where the program's frames begin.  Frames that the C library has pushed since
- * keep older values in their gaps.
+ * The start of the program's frames. Frames that the C library has pushed since
+ * have older values in their gaps.
  */
 static uintptr_t program_stack(struct hp_heap_local *me, uintptr_t sp, uintptr_t pc, uintptr_t fp)
 {

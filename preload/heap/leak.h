@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak.h - which of the blocks that are left nothing points to, at the process's end.
+ * leak.h - finds blocks that nothing points to at the process's end.
  *
- * As memcheck's leak check: writable memory that isn't heap (data of all objects, the stack,
+ * Like memcheck's leak check: writable memory outside the heap (data of all objects, the stack,
  * other mappings) is searched for words that point into a block, then those blocks in turn, and
  * so on.  Blocks not reached are lost.  Conservative: a number that happens to equal an address
  * keeps a block.
@@ -20,7 +20,7 @@
 
 void hp_leak_configure(const struct hp_settings *settings, bool is_glibc);
 
-/* Called once at the end, by exit(), behind all handlers and destructors. */
+/* Called once at the end, by exit(), after all handlers and destructors. */
 void hp_leak_scan(void);
 
 #endif

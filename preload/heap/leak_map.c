@@ -3,7 +3,7 @@
  * leak_map.c - see leak_map.h.
  *
  * glibc's heap (malloc/malloc.c, malloc/arena.c): memory from brk; heaps of further arenas, at
- * multiples of HEAP_MAX_SIZE, which begin with the address of their arena; and single mappings for
+ * multiples of HEAP_MAX_SIZE, which begin with their arena's address; and single mappings for
  * large blocks. A block's header is the word before it: its size, and three bits.
  */
 #include "preload/heap/leak_map.h"
@@ -78,7 +78,7 @@ static uintptr_t number(struct reader *reader, int *end)
 	return value;
 }
 
-/* BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH.  False = the end. */
+/* BEGIN-END PERMISSIONS OFFSET DEVICE INODE PATH. False = the end. */
 static bool read_line(struct reader *reader, struct hp_leak_range *range, bool *is_root)
 {
 	char rights[4] = "", path[8] = "";
@@ -131,7 +131,7 @@ uint32_t hp_leak_map_threads(const struct hp_leak_map *map)
 
 	if (reader.fd < 0)
 		return 0;
-	/* The name, in brackets, may hold anything; field 20 is 18 after it. */
+	/* The name, in brackets, may contain anything; field 20 is 18 after it. */
 	while ((c = next(&reader)) >= 0)
 		if (c == ')')
 			field = 2;
@@ -174,7 +174,8 @@ const struct hp_leak_range *hp_leak_map_find(const struct hp_leak_map *map, uint
 	return low < map->count && map->ranges[low].begin <= address ? &map->ranges[low] : NULL;
 }
 
-/* An arena's heap without a block in use is known by its first word: the arena, in its first heap. */
+/* An arena's heap without a used block is recognised by its first word: the arena, in its first
+ * heap. */
 static bool is_arena(const struct hp_leak_range *range)
 {
 	uintptr_t arena;
@@ -208,8 +209,8 @@ static uintptr_t descriptor(uintptr_t begin, uintptr_t end)
 }
 
 /*
- * Where the stack begins whose descriptor is at `at`: it has block, size and size of the guard one after the other
- * (nptl/descr.h, struct pthread).  0 = not found.
+ * The start of the stack whose descriptor is at `at`: it has block, size and size of the guard one
+ * after the other (nptl/descr.h, struct pthread). 0 = not found.
  */
 static uintptr_t stack_begin(uintptr_t at, uintptr_t end)
 {
@@ -225,7 +226,7 @@ static uintptr_t stack_begin(uintptr_t at, uintptr_t end)
 }
 
 /*
- * The stacks that glibc keeps for the next threads, whole: leftovers on stacks deeper than the last
+ * The complete stacks that glibc keeps for later threads: leftovers on stacks deeper than the last
  * allocation, and of threads whose records another thread has reused.
  */
 static bool cut_kept_stacks(struct hp_leak_map *map, uintptr_t sp)
@@ -244,7 +245,7 @@ static bool cut_kept_stacks(struct hp_leak_map *map, uintptr_t sp)
 	return true;
 }
 
-/* Stacks of threads that have allocated, and are gone, also where other mappings follow them. */
+/* Stacks of ended threads that have allocated, even if other mappings follow them. */
 static bool cut_stacks(struct hp_leak_map *map, uintptr_t sp)
 {
 	struct hp_heap_local *of = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
@@ -290,7 +291,7 @@ bool hp_leak_map_cut(struct hp_leak_map *map, uintptr_t sp)
 		if (sp >= range->begin && sp < range->end && !cut(map, range->begin, sp))
 			return false;
 	}
-	/* Memory allocated before we could find the allocator is the program's. */
+	/* Memory allocated before we could find the allocator belongs to the program. */
 	return cut(map, own.begin, pool) && cut(map, pool + HP_ALLOCATOR_POOL, own.end) &&
 	       cut(map, segment, segment + hp_segment.size) && cut(map, begin, end) &&
 	       cut_stacks(map, sp);
@@ -304,7 +305,7 @@ bool hp_leak_map_cut_block(struct hp_leak_map *map, uintptr_t at)
 	if (!range || range->is_heap)
 		return true;
 	if (header & IS_MMAPPED) {
-		/* Aligned ones begin further up; the word before says how far. */
+		/* Aligned ones begin further up, by the amount in the word before. */
 		begin -= ((const uintptr_t *)at)[-2];
 		return cut(map, begin, at - 16 + (header & ~(uintptr_t)7));
 	}
@@ -312,6 +313,6 @@ bool hp_leak_map_cut_block(struct hp_leak_map *map, uintptr_t at)
 		begin = at & ~(HEAP_MAX - 1);
 		return cut(map, begin, begin + HEAP_MAX);
 	}
-	/* The main arena where brk could not continue: by mmap, its own mapping. */
+	/* The main arena after brk could not grow: its own mapping, by mmap. */
 	return cut(map, range->begin, range->end);
 }

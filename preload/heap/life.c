@@ -39,7 +39,7 @@
 
 /* After the thread's last destructor: frees are still counted. */
 static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
-/* The thread may read no clock: the same. */
+/* The thread may not read the clock: the same. */
 static struct hp_heap_local silent = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
 
 static uint32_t depth_most;
@@ -90,8 +90,8 @@ bool hp_heap_is_loader(uintptr_t pc)
 }
 
 /*
- * Of a section that `auto` does not show: it is recorded with the others, and for it
- * alone if it is requested.
+ * For a section that `auto` does not show: recorded with the others, and on its own
+ * if requested.
  */
 static bool is_asked_apart(const struct hp_settings *settings, const char *section)
 {
@@ -109,7 +109,7 @@ static bool is_asked(const struct hp_settings *settings)
 	       is_asked_apart(settings, HP_KEY_LEAKS) ||
 	       is_asked_apart(settings, HP_KEY_ALLOC_SIZES) ||
 	       is_asked_apart(settings, HP_KEY_ALLOC_LIVES) ||
-	       /* Call paths come from our cache alone. */
+	       /* Call paths come only from our cache. */
 	       hp_settings_names(settings, HP_KEY_WAITS) ||
 	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
 }
@@ -128,7 +128,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 		return;
 	find_loader();
 	allocator = hp_allocator_kind(&allocator_file);
-	/* No one will ask us for a block: this is the place to record it. */
+	/* Nobody will request a block from us, so it is recorded here. */
 	if (allocator == HP_ALLOCATOR_INSIDE || allocator == HP_ALLOCATOR_BEFORE)
 		note_allocator();
 	if (!hp_shadow_init(allocator == HP_ALLOCATOR_GLIBC)) {
@@ -190,7 +190,7 @@ static struct hp_heap_local *local_get(uintptr_t sp)
 		hp_record_add(&kind, me);
 		return me;
 	}
-	/* The table entries that it took are lost, and the thread records nothing. */
+	/* Its table entries are lost, and the thread records nothing. */
 	hp_record_give(&kind, heap, NULL);
 	return NULL;
 }
@@ -223,7 +223,7 @@ static void bind(struct hp_local *calls)
 {
 	struct hp_heap_local *me = hp_heap();
 
-	/* One that is shared by all, or is being opened, belongs to no thread. */
+	/* One that is shared by all, or being opened, belongs to no thread. */
 	if (has_charges && me->heap)
 		me->calls = calls;
 }
@@ -270,7 +270,7 @@ static struct hp_heap_local *open_heap(uintptr_t sp)
 	return me;
 }
 
-/* True if the process has left the segment since: the thread begins again. */
+/* True if the process has left the segment since: the thread starts again. */
 static bool is_forsaken(struct hp_heap_local *me)
 {
 	if (me == &hp_heap_opening || !hp_drop_is_before(me->drops))
@@ -310,7 +310,7 @@ HP_COLD struct hp_heap_local *hp_heap_enter(uintptr_t sp)
 		see_to(me, sp);
 		return me;
 	case HP_THREAD_BUSY:
-		/* A handler jumped out of our slow path: the stack of that is gone. */
+		/* A handler jumped out of our slow path, whose stack is gone. */
 		if (me == &hp_heap_opening || sp <= me->shut_at ||
 		    sp - me->shut_at > me->walker.home_high - me->walker.home_low)
 			return NULL;
@@ -375,7 +375,7 @@ static void silence(bool is_silent)
 		hp_heap_set(&hp_heap_unborn);
 }
 
-/* All threads have something to see to. */
+/* All threads have something to do first. */
 static void call_all(struct hp_self *self)
 {
 	struct hp_heap_local *me = atomic_load_explicit(&self->heaps, memory_order_acquire);

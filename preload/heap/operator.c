@@ -15,7 +15,7 @@
 #include "preload/thread/module.h"
 #include "util/hash.h"
 
-#define CACHE_BITS 8 /* log2 of its places */
+#define CACHE_BITS 8	/* log2 of its places */
 
 void *hp_operator_passes[HP_OPERATORS];
 
@@ -48,13 +48,13 @@ static uint32_t is_asked;	/* `next` is filled */
 
 struct forms {
 	uint32_t some;	/* a bit for each */
-	bool is_behind;	/* us, in the loader's order */
+	bool is_behind;	/* our library, in the loader's order */
 };
 
 /*
- * Which forms an object behind us defines: to ask the loader for the others costs
- * a message of its, which it allocates with malloc.  Where there are two copies of
- * us, that starts the other one before this one has made the session.
+ * Which forms an object after ours defines: for the others, the loader would
+ * allocate an error message with malloc. With two copies of our library, that
+ * would start the other one before this one has created the session.
  */
 static int look_for_any(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -73,7 +73,7 @@ static_assert(HP_OPERATORS <= 32, "a bit for each form");
 
 static void ask_for(uint32_t i, struct hp_dynamic *object)
 {
-	/* A variable between, as in allocator.c. */
+	/* Through a variable, as in allocator.c. */
 	void *address = dlsym(RTLD_NEXT, names[i]);
 
 	if (!address)
@@ -125,7 +125,7 @@ void hp_operator_pass(void)
 /*
  * An object opened by itself sees, after the global scope, its own definitions and those of its
  * dependencies, breadth first; its dependencies see the same.  The loader lists it before those
- * that came with it.  So the scope is that of the first object in the list that leads to the
+ * loaded with it. So the scope is that of the first object in the list that leads to the
  * caller.
  */
 struct scope {
@@ -176,7 +176,7 @@ static uint32_t number_of(const struct scope *scope, const char *needed)
 	return scope->total;
 }
 
-/* All that the object leads to, itself first, into the queue; returns their number. */
+/* Adds everything that the object leads to, itself first, to the queue; returns the number. */
 static uint32_t spread(struct scope *scope, uint32_t from)
 {
 	uint32_t count = 1;
@@ -243,7 +243,7 @@ static void choose(struct scope *scope)
 	hp_tables_give(&tables, room, size);
 }
 
-/* Called inside dl_iterate_phdr, whose lock a thread may take again: the list stays as it is. */
+/* Called inside dl_iterate_phdr, whose lock is recursive: the list does not change. */
 static int look_for_scope(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct scope *scope = data;
@@ -271,21 +271,21 @@ static struct hp_operator_found search_for(enum hp_operator which, uintptr_t pc)
 /* --- results, by the caller's page --- */
 
 /*
- * Two words without a lock: one is the key mixed with the other, so a mixture
- * of two writers' halves fits no key.
+ * Two words without a lock: one is the key mixed with the other, so a mix of
+ * two writers' halves matches no key.
  */
 struct known {
 	uint64_t mixed;	/* key ^ answer */
 	uint64_t answer;	/* address, HP_COUNTED; 0 = empty */
 };
 
-#define HP_COUNTED (UINT64_C(1) << 63) /* no address has it */
+#define HP_COUNTED (UINT64_C(1) << 63)	/* no address has it */
 
 static struct known cache[1 << CACHE_BITS];
 
 /*
- * With a dlclose all are forgotten: their generation is another one.  It is mixed into all
- * bits, since none are left beside the page: so no number of dlcloses brings an old key back.
+ * A dlclose invalidates all, since the generation changes. It is mixed into all bits, since
+ * none are free besides the page: so no number of dlcloses restores an old key.
  */
 static uint64_t key_of(enum hp_operator which, uintptr_t pc)
 {

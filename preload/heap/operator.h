@@ -3,15 +3,15 @@
  * operator.h - finds the definition of C++'s operator new and delete
  * (hook_operator.c intercepts them).
  *
- * libstdc++'s and libc++'s call malloc and free, and are passed on to with one
- * jump.  Other libraries' (tcmalloc, jemalloc, mimalloc, a library's own) are
- * counted.  An executable's own comes before ours, and is never seen here.
+ * libstdc++'s and libc++'s call malloc and free; our stand-ins jump to them
+ * directly.  Other libraries' (tcmalloc, jemalloc, mimalloc, a library's own) are
+ * counted.  An executable's own precedes ours, and is never called through us.
  *
- * Each form is looked for by itself: a library may define some, and libstdc++ the
+ * Each form is looked up separately: a library may define some, and libstdc++ the
  * others.  Usually it is the next one in the loader's order.  In a C program none
  * exists, until it opens a C++ library with its own scope: then it depends on the
- * caller, and is looked for as the loader does it; not by dlsym, which takes a lock
- * that a thread which waits for this one may hold.
+ * caller, and is looked up as the loader does; not by dlsym, which takes a lock
+ * that may be held by a thread waiting for this one.
  */
 #ifndef HP_PRELOAD_HEAP_OPERATOR_H
 #define HP_PRELOAD_HEAP_OPERATOR_H
@@ -61,10 +61,10 @@ enum hp_operator {
 /* A definition that is not ours. */
 struct hp_operator_found {
 	void *address;	/* NULL = none exists */
-	bool is_counted;	/* else it calls malloc, or free, and nothing needs to be done */
+	bool is_counted;	/* otherwise it calls malloc or free, and nothing needs to be done */
 };
 
-/* Those that every caller is passed on to, by number; NULL = hp_operator_find. */
+/* Those that all callers get, by number; NULL = hp_operator_find. */
 #pragma GCC visibility push(hidden)
 extern void *hp_operator_passes[HP_OPERATORS];
 #pragma GCC visibility pop
@@ -73,12 +73,12 @@ extern void *hp_operator_passes[HP_OPERATORS];
 void hp_operator_configure(void);
 
 /*
- * Nothing needs to be counted in this process: calls are passed on to the definition
- * in the loader's order.
+ * Nothing needs to be counted in this process: calls go to the next definition in
+ * the loader's order.
  */
 void hp_operator_pass(void);
 
-/* Which one the code at `pc` means. */
+/* The one that the code at `pc` refers to. */
 struct hp_operator_found hp_operator_find(enum hp_operator which, uintptr_t pc);
 
 #endif

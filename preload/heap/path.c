@@ -2,9 +2,9 @@
 /*
  * path.c - the path cache's other side, and the tree of paths.
  *
- * Entries lie in a ring.  An entry that is overwritten is taken out of the
- * index first: it says which set it is in.  Tables grow by doubling; their old
- * pages are given back, since only this thread reads them.
+ * Entries are in a ring. An entry is removed from the index before it is
+ * overwritten: it knows its set. Tables grow by doubling; their old pages are
+ * freed, since only this thread reads them.
  */
 #include "preload/heap/path.h"
 
@@ -33,7 +33,7 @@
 #define HP_KNOWN_FIRST 8
 #define HP_KNOWN_LARGE (UINT64_C(1) << 19)	/* bytes: from 12 288 paths on */
 #define HP_STEPS_FIRST 9
-#define HP_STEPS_CHUNK_FIRST 59	/* steps of a heap's first chunk: 1 KiB with one that stays empty */
+#define HP_STEPS_CHUNK_FIRST 59	/* steps of a heap's first chunk: 1 KiB with one unused step */
 #define HP_STEPS_CHUNK_NEXT 1019
 
 static uint64_t mix(uint64_t key)
@@ -59,7 +59,7 @@ static uint64_t size_of(uint32_t shift, uint64_t each)
 	return (UINT64_C(1) << (64 - shift)) * each;
 }
 
-/* Twice or more as many; the new ones are empty.  False = no memory, and the old ones stay. */
+/* At least doubles them; the new ones are empty. False = no memory, and the old ones are kept. */
 static bool table_widen(struct hp_heap_local *me, void **table, uint32_t *shift, uint64_t each,
 			uint32_t bits)
 {
@@ -74,7 +74,7 @@ static bool table_widen(struct hp_heap_local *me, void **table, uint32_t *shift,
 	return true;
 }
 
-/* Rows of frames that come again and again should not throw each other out. */
+/* Rows of recurring frames should not evict each other. */
 static void rows_grow(struct hp_heap_local *me)
 {
 	struct hp_walker *walker = &me->walker;
@@ -94,7 +94,7 @@ static struct hp_path_entry *entry_at(const struct hp_heap_local *me, uint64_t p
 	return (struct hp_path_entry *)(me->entries + place);
 }
 
-/* The first entry fits nothing: empty places of the index lead to it. */
+/* The first entry matches nothing: empty places of the index lead to it. */
 static void entries_clear(struct hp_heap_local *me)
 {
 	struct hp_path_entry *none = entry_at(me, 0);
@@ -107,7 +107,7 @@ static void entries_clear(struct hp_heap_local *me)
 	me->wraps = 0;
 }
 
-/* As many numbers as entries that the ring has room for; 0 is of the first. */
+/* As many numbers as the ring has room for entries; 0 is the first entry's. */
 static uint32_t numbers_bits(uint64_t size)
 {
 	uint32_t bits = 10;
@@ -140,7 +140,7 @@ static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
 	return true;
 }
 
-/* The entry at `place` is going to be overwritten. */
+/* The entry at `place` is about to be overwritten. */
 static void entry_drop(struct hp_heap_local *me, uint64_t place)
 {
 	const struct hp_path_entry *entry = entry_at(me, place);
@@ -187,7 +187,7 @@ static struct hp_path_entry *ring_take(struct hp_heap_local *me, uint32_t size)
 	return entry;
 }
 
-/* A ring that was filled twice is too small for the program's behaviour. */
+/* A ring that was filled twice is too small for this program. */
 static void entries_grow(struct hp_heap_local *me)
 {
 	uint64_t size = me->entries_size * 4;
@@ -207,14 +207,14 @@ static void set_put_first(uint32_t *set, uint32_t place, int from)
 	set[0] = place;
 }
 
-/* An allocation has this entry, and the one before it had the latest: so it may be again. */
+/* An allocation has this entry, and the previous one had the latest: the same may happen again. */
 static void entry_follow(struct hp_heap_local *me, const struct hp_path_entry *entry)
 {
 	me->numbers[me->latest].next = entry->number;
 	me->latest = entry->number;
 }
 
-/* 0 is of none. */
+/* 0 belongs to none. */
 static uint32_t number_take(struct hp_heap_local *me)
 {
 	uint32_t last = (UINT32_C(1) << (64 - me->numbers_shift)) - 1;
@@ -274,9 +274,9 @@ static struct hp_step *step_at(const struct hp_heap_local *me, uint32_t id)
 }
 
 /*
- * Mostly a step is made right behind its caller, and is found there.  Others
- * stand in an index; it holds 32 bits of the hash, so that most misses are
- * known without reading steps.
+ * Usually a step is created right after its caller, and is found there.
+ * Others are in an index; it holds 32 bits of the hash, so that most misses
+ * are detected without reading steps.
  */
 static bool is_same(const struct hp_step *step, const struct hp_step *wanted)
 {
@@ -366,7 +366,7 @@ static bool steps_have_room(struct hp_heap_local *me)
 	       me->step_count < slots - slots / 8;
 }
 
-/* A new path's steps but for the first: callees of the newest one would be newer still. */
+/* A new path's steps except the first: callees of the newest one would be newer still. */
 static bool is_newest(const struct hp_heap_local *me, uint32_t id, uint32_t count)
 {
 	return id && count && id == id_of(me, &me->chunk->at[count - 1]);
@@ -428,8 +428,9 @@ static struct hp_step *step_of_mark(struct hp_heap_local *me, enum hp_step_mark 
 }
 
 /*
- * The innermost step of the last walk; NULL = no room.  New paths mostly share
- * their outer half with the new one before: those steps need no look-up.
+ * The innermost step of the last walk; NULL = no room.  New paths usually
+ * share their outer half with the previous new one: those steps need no
+ * lookup.
  */
 static struct hp_step *steps_of_walk(struct hp_heap_local *me)
 {
@@ -511,7 +512,7 @@ static struct hp_path_known *known_place(const struct hp_heap_local *me, uint64_
 	return &me->known[i];
 }
 
-/* The others, which do not grow so far, go into the huge pages too. */
+/* The others, which do not grow as large, go into the huge pages too. */
 static void tables_move(struct hp_heap_local *me)
 {
 	struct hp_walker *walker = &me->walker;
@@ -522,7 +523,7 @@ static void tables_move(struct hp_heap_local *me)
 		walker->rows = memcpy(rows, old, size);
 		hp_tables_give(&me->tables, old, size);
 	}
-	/* Emptied: entries hold addresses in themselves. */
+	/* Cleared: entries contain addresses. */
 	entries_init(me, me->entries_size, 64 - me->index_shift);
 }
 
@@ -550,7 +551,7 @@ static bool known_grow(struct hp_heap_local *me)
 
 /*
  * Paths follow each other as they did before, in four of five cases (cc1plus):
- * the one after the next is fetched, since none of the places it is in will be in a cache.
+ * the one after the next is prefetched, since none of its memory will be in a cache.
  */
 static inline void known_follow(struct hp_heap_local *me, uint32_t place)
 {
@@ -638,7 +639,7 @@ static const struct hp_path_entry *find_entry(const struct hp_heap_local *me,
 	return NULL;
 }
 
-/* Compares the cache's answer, or a walk that ends in the last one, with a fresh walk. */
+/* Compares the cache's result, or a walk that joins the last one, with a fresh walk. */
 struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_frame *frame)
 {
 	const struct hp_path_entry *entry = find_entry(me, frame);
@@ -681,7 +682,7 @@ static bool adopt(struct hp_heap_local *me)
 	return true;
 }
 
-/* The loader's code before the program's: it begins there and has no information. */
+/* The loader's code before the program's: the stack begins there, without unwind information. */
 static void set_start(struct hp_walker *walker)
 {
 	uintptr_t base = (uintptr_t)getauxval(AT_BASE);

@@ -3,12 +3,11 @@
  * path.h - from the stack of a call to the site of its call path.
  *
  * The path cache answers the usual case.  An entry has a key, (return address, stack
- * pointer), and holds the slots that decided the walk (unwind/walk.h), from the
- * inside out; it fits only if all of them hold the same words.  Tried first is the
- * entry that came after the latest one the time before, then those of the key.  So a
- * hit is exact, costs some two loads a frame, and reads no word that is not of a live
- * frame.  Misses are walked; one hash over the whole path leads to its site; only a
- * path that this thread never had is put into the tree.
+ * pointer), and holds the slots that decided the walk (unwind/walk.h), innermost first; it matches
+ * only if all of them hold the same words. The entry that followed the latest one last time is
+ * tried first, then those of the key. So a hit is exact, costs some two loads per frame, and reads
+ * only words of live frames. Misses are walked; one hash over the whole path leads to its site;
+ * only a path that is new for this thread is added to the tree.
  */
 #ifndef HP_PRELOAD_HEAP_PATH_H
 #define HP_PRELOAD_HEAP_PATH_H
@@ -18,7 +17,7 @@
 #include "util/hash.h"
 
 struct hp_path_entry {
-	uintptr_t pc;	/* return address; 1 = fits nothing */
+	uintptr_t pc;	/* return address; 1 = matches nothing */
 	uintptr_t sp;	/* before the call */
 	uintptr_t fp;
 	uintptr_t fp_mask;	/* 0 = the frame pointer does not matter */
@@ -28,7 +27,7 @@ struct hp_path_entry {
 	uint32_t set;	/* place in the index */
 	uint32_t number;
 	uint32_t reserved;
-	struct hp_walk_slot slots[];	/* and one that never fits */
+	struct hp_walk_slot slots[];	/* and one that never matches */
 };
 
 /* A stand-in's knowledge of its caller. */
@@ -38,7 +37,7 @@ struct hp_path_frame {
 	uintptr_t fp;
 };
 
-/* Of the function that it is used in, which keeps a frame pointer for it. */
+/* Belongs to the function that uses it, which keeps a frame pointer for it. */
 #if defined(__x86_64__)
 #define HP_PATH_FRAME \
 	((struct hp_path_frame){ ((const uintptr_t *)__builtin_frame_address(0))[1], \
@@ -61,8 +60,9 @@ void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp);
 void hp_path_forget(struct hp_heap_local *me);
 
 /*
- * It is not the entry that is tried first: the others of its key, else a walk.  Never NULL.
- * The frame's words one by one: else they would be stored for each call.
+ * If the entry that is tried first does not match: the others of its key, else a walk.
+ * Never NULL. The frame's words are passed separately: otherwise they would be stored for
+ * each call.
  */
 struct hp_site *hp_path_miss(struct hp_heap_local *me, uintptr_t pc, uintptr_t sp, uintptr_t fp);
 
@@ -82,7 +82,7 @@ static inline bool hp_path_fits(const struct hp_path_entry *entry, uintptr_t pc,
 	if (HP_UNLIKELY(entry->pc != pc) || HP_UNLIKELY(entry->sp != sp) ||
 	    HP_UNLIKELY((entry->fp ^ fp) & entry->fp_mask))
 		return false;
-	/* The slot at the end does not fit, so each is one comparison. */
+	/* The slot at the end never matches, so each needs one comparison. */
 	for (;; slot += 4) {
 		if (HP_UNLIKELY(!hp_path_slot_fits(slot)))
 			return slot == entry->end;
@@ -104,20 +104,20 @@ static inline uint32_t *hp_path_set(const struct hp_heap_local *me, uintptr_t pc
 				    ((key * HP_HASH_FACTOR) >> 40 & me->index_mask));
 }
 
-/* The number of the entry that is tried first: it came after the latest the time before. */
+/* The number of the entry that is tried first: the one that followed the latest last time. */
 static inline uint32_t hp_path_expected(const struct hp_heap_local *me)
 {
 	return me->numbers[me->latest].next;
 }
 
-/* The entry of this number; the one that fits nothing, if it is gone. */
+/* The entry of this number; if it is gone, the one that matches nothing. */
 static inline const struct hp_path_entry *hp_path_numbered(const struct hp_heap_local *me,
 							   uint32_t number)
 {
 	return (const struct hp_path_entry *)(me->entries + me->numbers[number].place);
 }
 
-/* Where the site of this caller stands, if paths have no other frame. */
+/* The place of this caller's site, if paths have no other frame. */
 static inline struct hp_path_flat *hp_path_flat(const struct hp_heap_local *me, uintptr_t pc)
 {
 	return &me->flat[hp_hash_index(pc, HP_PATH_FLAT_BITS)];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path_site.h - the site of a call: by the path cache, or by a walk.
+ * path_site.h - the site of a call, from the path cache or by a walk.
  *
- * Apart from path.h, so that the walk after it (path.c) does not come back to
- * the header that it was called from.
+ * Separate from path.h, so that path.c, which has the walk, does not depend
+ * on the header that calls it.
  */
 #ifndef HP_PRELOAD_HEAP_PATH_SITE_H
 #define HP_PRELOAD_HEAP_PATH_SITE_H

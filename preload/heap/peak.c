@@ -8,9 +8,9 @@
  * hide it: each checks again when it has grown by 1/1024 of the peak (at least
  * 4 KiB).
  *
- * Each path's bytes at the peak cost nothing then: the peak gets a number
- * (hp_process.heap_epoch), and the first thread to change a site after it notes
- * the site's bytes (hp_site.at_peak).
+ * Recording each path's bytes at the peak then costs nothing: the peak gets a
+ * number (hp_process.heap_epoch), and the first thread to change a site
+ * afterwards records the site's bytes (hp_site.at_peak).
  */
 #include "preload/heap/peak.h"
 
@@ -19,7 +19,7 @@
 #include "preload/heap/block_extra.h"
 #include "preload/heap/shadow.h"
 
-#define HP_PEAK_PART 1024	/* threads look again after the peak / this */
+#define HP_PEAK_PART 1024	/* threads check again after growing by the peak / this */
 #define HP_PEAK_MIN 4096	/* bytes */
 
 static int64_t site_held(const struct hp_site *site)
@@ -29,7 +29,7 @@ static int64_t site_held(const struct hp_site *site)
 	       site->base;
 }
 
-/* The pending block of a thread that was killed stays: it is counted as any other. */
+/* A killed thread's pending block remains: it counts like any other. */
 void hp_peak_settle(struct hp_heap *heap)
 {
 	struct hp_site *site = (struct hp_site *)((char *)hp_segment.header + heap->pending);
@@ -66,7 +66,7 @@ bool hp_peak_is_alone(const struct hp_heap_local *me)
 	return atomic_load_explicit(&hp_self->heaps, memory_order_relaxed) == me && !me->next;
 }
 
-/* The pending block is in no site yet, but it is part of the peak. */
+/* The pending block is in no site yet, but is part of the peak. */
 static void note_pending(struct hp_heap_local *me, uint32_t epoch)
 {
 	struct hp_heap *heap = me->heap;
@@ -156,7 +156,7 @@ static void fold_site(struct hp_site *site, uint32_t epoch)
 	atomic_store_explicit(&site->epoch, epoch, memory_order_relaxed);
 }
 
-/* A process that never freed after its highest point has its peak at its end. */
+/* A process that never freed anything after its highest point has its peak at its end. */
 static bool settle_peak(struct hp_process *process)
 {
 	int64_t live = 0;

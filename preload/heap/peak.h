@@ -10,7 +10,7 @@
 
 #include "preload/heap/heap.h"
 
-/* New peak perhaps: all heaps of the process are looked at. */
+/* Possibly a new peak: checks all heaps of the process. */
 void hp_peak_look(struct hp_heap_local *me);
 
 /* The live bytes of all heaps of the process. */
@@ -19,12 +19,12 @@ int64_t hp_peak_live(const struct hp_process *process);
 /* Only this thread ever had a heap in this process. */
 bool hp_peak_is_alone(const struct hp_heap_local *me);
 
-/* The pending block of a thread that ended is counted as any other. */
+/* Counts an ended thread's pending block like any other. */
 void hp_peak_settle(struct hp_heap *heap);
 
 /*
- * The process drops privileges, and leaves all that it holds behind: that is neither held at the
- * end nor lost, but counted apart.  `me` is the calling thread's.
+ * The process drops privileges, and leaves everything that it holds: that is neither held at the
+ * end nor lost, but counted separately. `me` is the calling thread's.
  */
 void hp_peak_drop(struct hp_heap_local *me);
 

@@ -13,7 +13,7 @@
 #include "preload/guest/pages.h"
 #include "util/random.h"
 
-#define CHUNK UINT64_C(65536)	/* bytes of ranges that are made at once */
+#define CHUNK UINT64_C(65536)	/* bytes of ranges that are allocated at once */
 #define NEEDED 2	/* a call cuts one range into two, and adds one */
 
 bool hp_ranges_prepare(struct hp_ranges *ranges)
@@ -111,8 +111,8 @@ struct taking {
 };
 
 /*
- * The one that begins below the hole may reach into it, and beyond it.  The remainder
- * beyond, or NULL.
+ * The one that begins below the hole may reach into it, and beyond. Returns the
+ * remainder beyond, or NULL.
  */
 static struct hp_range *take_end(struct hp_ranges *ranges, struct hp_range *range,
 				 const struct taking *hole)

@@ -2,11 +2,11 @@
 /*
  * range.h - which site each mapped address belongs to.
  *
- * Ranges do not overlap.  Each has the number of the call that made it: numbers grow, so a
- * thread that unmaps takes one before its call, and removes only older ranges.  Another
- * thread's new mapping at the same address stays.
+ * Ranges do not overlap. Each has the number of the call that created it. Numbers grow: a
+ * thread that unmaps takes one before its call, and removes only older ranges. Another
+ * thread's new mapping at the same address is kept.
  *
- * The caller has the lock.
+ * The caller holds the lock.
  */
 #ifndef HP_PRELOAD_HEAP_RANGE_H
 #define HP_PRELOAD_HEAP_RANGE_H
@@ -34,11 +34,11 @@ struct hp_ranges {
 	uint64_t random;
 };
 
-/* There is room for as many new ranges as one call makes at most; false = no memory. */
+/* Ensures room for the most new ranges that one call creates; false = no memory. */
 bool hp_ranges_prepare(struct hp_ranges *ranges);
 
 /*
- * The missing part of a range: `bytes`, `is_whole` = nothing of it is left, `is_split`
+ * The removed part of a range: `bytes`, `is_whole` = nothing of it is left, `is_split`
  * = two parts are.
  */
 typedef void (*hp_range_gone)(void *context, struct hp_site *site, uint64_t bytes, bool is_whole,
@@ -48,7 +48,7 @@ typedef void (*hp_range_gone)(void *context, struct hp_site *site, uint64_t byte
 void hp_ranges_take(struct hp_ranges *ranges, uintptr_t begin, uintptr_t end, uint64_t number,
 		    hp_range_gone gone, void *context);
 
-/* A new one; nothing that is there may overlap with it.  After hp_ranges_prepare. */
+/* Adds one, which must not overlap with existing ones. After hp_ranges_prepare. */
 void hp_ranges_add(struct hp_ranges *ranges, uintptr_t begin, uintptr_t end, struct hp_site *site,
 		   uint64_t number);
 

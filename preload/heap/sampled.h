@@ -2,8 +2,8 @@
 /*
  * sampled.h - how large blocks are and how long they live, from a random sample.
  *
- * One block in HP_SAMPLED_MEAN, with random gaps: counting all of them would cost each allocation
- * more than its share of a nanosecond.  Counts of all blocks don't depend on it.
+ * One block in HP_SAMPLED_MEAN, with random gaps: examining all of them would cost each
+ * allocation more than a fraction of a nanosecond. Counts of all blocks do not depend on it.
  */
 #ifndef HP_PRELOAD_HEAP_SAMPLED_H
 #define HP_PRELOAD_HEAP_SAMPLED_H
@@ -15,7 +15,7 @@
 #include "segment/layout/heap.h"
 
 #define HP_SAMPLED_MEAN 256	/* blocks */
-#define HP_PROVE_DRAWS 4	/* after this many samples, an answer of the path cache is verified */
+#define HP_PROVE_DRAWS 4	/* after this many samples, a result of the path cache is verified */
 
 /* Before the thread's first allocation. */
 void hp_sampled_init(struct hp_heap_local *me);
@@ -27,13 +27,13 @@ void hp_sampled_init(struct hp_heap_local *me);
 bool hp_sampled_begin(struct hp_heap_local *me, struct hp_site *site, const void *block,
 		      uint64_t size);
 
-/* It is the last sampled one, and the thread allocated nothing since. */
+/* It is the last sampled one, and the thread has allocated nothing since. */
 static inline bool hp_sampled_is_temporary(const struct hp_heap_local *me, const void *block)
 {
 	return block == me->sampled && me->countdown == me->sampled_at;
 }
 
-/* A sampled block is freed that was not temporary. */
+/* A sampled block that was not temporary is freed. */
 void hp_sampled_end(const struct hp_heap_local *me, struct hp_site *site, uint64_t born);
 
 #endif

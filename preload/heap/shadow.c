@@ -21,9 +21,9 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_ADDRESSES_MIN (UINT64_C(1) << 30)	/* with less the program needs them itself */
+#define HP_ADDRESSES_MIN (UINT64_C(1) << 30)	/* with less, the program needs it itself */
 
-#define NOTED_MAX 1024	/* leaves, of 64 MiB of addresses each, that are found without a search */
+#define NOTED_MAX 1024	/* leaves, each for 64 MiB of addresses, that are found without a search */
 
 static _Atomic uint32_t noted[NOTED_MAX];	/* their places in the directory */
 static _Atomic uint32_t noted_count;
@@ -39,7 +39,7 @@ bool hp_shadow_init(bool is_glibc)
 	hp_shadow_grain = is_glibc ? HP_SHADOW_USUAL : 3;
 	if (hp_shadow_leaves)
 		return true;
-	/* RLIMIT_DATA is of all private memory that can be written, since Linux 4.7. */
+	/* Since Linux 4.7, RLIMIT_DATA covers all private writable memory. */
 	for (int i = 0; i < 2; i++) {
 		if (syscall(SYS_prlimit64, 0, i ? RLIMIT_DATA : RLIMIT_AS, NULL, &limit) == 0 &&
 		    limit.rlim_cur < HP_ADDRESSES_MIN) {
@@ -58,7 +58,7 @@ static uint64_t leaf_size(void)
 	return (UINT64_C(1) << (HP_SHADOW_LEAF - hp_shadow_grain)) * sizeof(struct hp_shadow_word);
 }
 
-/* Reading all of the directory would take longer than all that is there to be done. */
+/* Reading the whole directory would take longer than the actual work. */
 static void note(uintptr_t address)
 {
 	uint32_t at = atomic_fetch_add_explicit(&noted_count, 1, memory_order_relaxed);
@@ -99,7 +99,7 @@ static void visit_page(const struct visit *visit, const struct hp_shadow_word *w
 				    words[i]);
 }
 
-/* Pages that were never written are not looked at: that would make them. */
+/* Pages that were never written are not read: that would allocate them. */
 static void visit_leaf(const struct visit *visit, uint32_t place, unsigned char *there)
 {
 	const char *leaf = (const char *)hp_shadow_leaves[place];

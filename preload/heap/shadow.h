@@ -4,12 +4,12 @@
  *
  * The program's heap keeps its layout: for each HP_SHADOW_GRAIN bytes of address
  * space there is one word elsewhere, and no two blocks start within one grain.
- * Leaves of words are mapped when first written, and wiped in forked children: a
- * child's frees of its parent's blocks count nowhere.
+ * Leaves of words are mapped when first written, and wiped in forked children:
+ * a child's frees of its parent's blocks are not counted.
  *
- * The word of a block is written by the thread that allocated it and emptied by
- * the one that frees it, before the block can be given out again.  Programs that free
- * twice find it empty.
+ * The word of a block is written by the thread that allocated it and cleared by the
+ * one that frees it, before the block can be allocated again. A second free finds it
+ * cleared.
  */
 #ifndef HP_PRELOAD_HEAP_SHADOW_H
 #define HP_PRELOAD_HEAP_SHADOW_H
@@ -32,7 +32,7 @@ struct hp_shadow_word {
 	uint32_t size;	/* bytes requested */
 };
 
-/* Hidden here, too: else the compiler reads them by way of a table. */
+/* Hidden here, too: otherwise the compiler reads them through a table. */
 #pragma GCC visibility push(hidden)
 extern struct hp_shadow_word **hp_shadow_leaves;
 extern uint32_t
@@ -40,13 +40,13 @@ extern uint32_t
 #pragma GCC visibility pop
 
 /*
- * Every word that is not 0, with the address that its grain begins at.  One thread writes no word meanwhile: the
- * calling one.
+ * Every word that is not 0, with the start address of its grain. Meanwhile the calling thread
+ * writes no word.
  */
 void hp_shadow_each(void (*each)(void *context, uintptr_t address, struct hp_shadow_word word),
 		    void *context);
 
-/* All words are 0 again, as in a forked child. */
+/* Sets all words to 0, as in a forked child. */
 void hp_shadow_wipe(void);
 
 /* Called once, before anything else.  False = no memory: live bytes are not known. */
@@ -60,7 +60,7 @@ static inline struct hp_shadow_word *hp_shadow_in(struct hp_shadow_word *leaf, u
 	return leaf + ((address & ((UINT64_C(1) << HP_SHADOW_LEAF) - 1)) >> hp_shadow_grain);
 }
 
-/* The same where the grain is the usual one; NULL = no leaf. */
+/* The same for the usual grain; NULL = no leaf. */
 static inline struct hp_shadow_word *hp_shadow_usual(const void *block)
 {
 	uintptr_t address = (uintptr_t)block;
@@ -74,7 +74,7 @@ static inline struct hp_shadow_word *hp_shadow_usual(const void *block)
 	return leaf + ((address & ((UINT64_C(1) << HP_SHADOW_LEAF) - 1)) >> HP_SHADOW_USUAL);
 }
 
-/* Where the word of a block at `address` must be written; NULL = nowhere. */
+/* The place for the word of a block at `address`; NULL = none. */
 static inline struct hp_shadow_word *hp_shadow_at(const void *block)
 {
 	uintptr_t address = (uintptr_t)block;
@@ -91,7 +91,7 @@ static inline struct hp_shadow_word *hp_shadow_at(const void *block)
 	return hp_shadow_in(leaf, address);
 }
 
-/* The word of a block that has one, where the grain is the usual one. */
+/* The word of a block that has one, for the usual grain. */
 static inline struct hp_shadow_word *hp_shadow_known(const void *block)
 {
 	uintptr_t address = (uintptr_t)block;

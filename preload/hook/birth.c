@@ -66,7 +66,7 @@ static void end(void *record)
 	struct hp_thread *thread = record;
 	struct timespec cpu;
 
-	/* From before the process left the segment: then it doesn't belong to the next one. */
+	/* From before the process left the segment: it does not belong to the next one. */
 	if (!hp_self || hp_self->pid != thread->pid || !hp_segment_holds(&hp_segment, thread))
 		return;
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
@@ -135,7 +135,7 @@ struct hp_thread *hp_birth(uintptr_t routine, void *argument, uintptr_t at)
 		thread->argument = (uintptr_t)argument;
 		thread->at = at;
 		thread->path = hp_lock_path();
-		/* Its life includes work before its function and waiting for a core. */
+		/* Its lifetime includes work before its function, and waiting for a core. */
 		thread->start = hp_ticks_about();
 		hp_future_thread(thread->at, key_of(thread));
 	}
@@ -184,7 +184,7 @@ void hp_birth_forked(void)
 {
 	int saved;
 
-	/* In a child of a resolver not even errno works. */
+	/* In a child of a resolver even errno does not work. */
 	if (!is_wanted || hp_is_confined())
 		return;
 	saved = errno;

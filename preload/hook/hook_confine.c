@@ -6,7 +6,7 @@
  * Strict mode and PR_SET_TSC also forbid the clock: the calling thread stops
  * recording (preload/guest/ticks.h).
  *
- * Not seen: programs that make these calls with their own syscall instruction.
+ * Not covered: programs that make these calls with their own syscall instruction.
  */
 #include <assert.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static enum change change_of_prctl(unsigned long option, unsigned long value)
 {
 	if (option == PR_SET_TSC)
 		return value == PR_TSC_SIGSEGV ? NO_CLOCK : CLOCK;
-	/* System calls from outside of the given range become signals for the program. */
+	/* System calls from outside the given range become signals for the program. */
 	if (option == PR_SET_SYSCALL_USER_DISPATCH && value == PR_SYS_DISPATCH_ON)
 		return FILTER;
 	if (option != PR_SET_SECCOMP)

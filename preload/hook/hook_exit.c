@@ -3,7 +3,7 @@
  * hook_exit.c - interposes the ways in which a process ends itself, and jumps.
  *
  * They set a mark and call the real function. All counts are already in the
- * segment, and the sampler sees the death. A vfork child runs them in its
+ * segment, and the sampler notices the end. A vfork child runs them in its
  * parent's memory, so marks are only set in the owning process (hp_self_is_me).
  */
 #include <dlfcn.h>
@@ -205,7 +205,7 @@ HP_EXPORT int execle(const char *path, const char *arg, ...)
  * The target stack pointer of a jump: glibc keeps it in word 6 of a jmp_buf,
  * mixed with a secret of the thread (sysdeps/x86_64/jmpbuf-offsets.h,
  * PTR_DEMANGLE in sysdeps/unix/sysv/linux/x86_64/pointer_guard.h). 0 = unknown;
- * the hooks then find out by themselves.
+ * the hooks then find out themselves.
  */
 static uintptr_t jump_target(jmp_buf buffer)
 {

@@ -6,7 +6,7 @@
  * program that limits its address space to less than it has mapped could map
  * nothing more, so a shell's `ulimit -v` would leave it without any. So we then
  * unmap the unused part of the segment, except for the share that we take when
- * starting under such a limit. While the process lives, no one in the session
+ * starting under such a limit. While the process lives, nobody in the session
  * allocates beyond that.
  */
 #include <errno.h>

@@ -7,7 +7,7 @@
  * release it, and the call is repeated. Other programs only pay for an indirect
  * call.
  *
- * Not seen: a program that makes the system call with its own instruction.
+ * Not covered: a program that makes the system call with its own instruction.
  */
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
  * hook_rights.c - interposes calls that change a process's credentials
  * (preload/thread/level.h).
  *
- * The real call comes first; its effect is read from the kernel. Raw system
+ * The real call is made first; its effect is read from the kernel. Raw system
  * calls are seen if they go through syscall() (hook_confine.c).
  */
 #include <sched.h>

@@ -3,7 +3,7 @@
  * hook_usage.c - interposes getrusage and times: children's usage without our
  * helper.
  *
- * The helper is an orphan, so it is in no one's figures. We wait for the child
+ * The helper is an orphan, so nobody's figures include it. We wait for the child
  * that creates it, and the kernel adds its usage to that of the program's
  * children: some 100 us, and the program's resident size at that time as the
  * maximum. The wait returned these values, and they are subtracted here.

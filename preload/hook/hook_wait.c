@@ -200,7 +200,7 @@ static bool was_hidden(pid_t got, int but, bool is_gone)
 	return true;
 }
 
-/* That `got` ended so; one that was killed has no other way to tell. */
+/* Records how `got` ended; a killed one cannot record that itself. */
 static void ended(pid_t got, int status)
 {
 	if (got > 0 && (WIFEXITED(status) || WIFSIGNALED(status)))

@@ -259,7 +259,7 @@ static void start_sampler(void)
 		       NULL);
 }
 
-/* Many places hold addresses in the segment, so it only moves while no one else can use them. */
+/* Many places hold addresses in the segment, so it only moves while nobody else can use them. */
 static bool is_single(void)
 {
 	char text[1024];
@@ -407,20 +407,20 @@ bool hp_start_session(void)
 	return true;
 }
 
-/* Not the thread's id: a program that is not to be followed may forbid the question. */
+/* Not the thread's id: an excluded program may forbid that system call. */
 static uintptr_t self(void)
 {
 	return (uintptr_t)pthread_self();
 }
 
-/* The helper process is gone, so no one else prints the report. */
+/* The helper process is gone, so nobody else prints the report. */
 static void report_alone(uint64_t wait_ms)
 {
 	char path[HP_HELPER_PATH];
 	int error = -ENOENT;
 
 	if (!hp_ticks_are_forbidden())
-		hp_clock_note(hp_segment.header);	/* no one else will do it */
+		hp_clock_note(hp_segment.header);	/* nobody else will do it */
 	if (hp_session_helper_path(path, variable("HOTPATH_BIN"), directory, "hotpath"))
 		error = hp_session_report_alone(&session, &hp_segment, path, environment(),
 						wait_ms);
@@ -440,7 +440,7 @@ static void tell_late(void)
 	bool has_place = place && *place == '/';
 
 	if (keep && strcmp(keep, "0") == 0)
-		hp_say(longer, " and is still to come", NULL);
+		hp_say(longer, " and is not ready", NULL);
 	else if (!has_place && (!home || *home != '/'))
 		hp_say(longer, "; `hotpath report` will show it", NULL);
 	else

@@ -2,13 +2,13 @@
 /*
  * block.c - where the memory of a lock was allocated.
  *
- * Many locks are made by no one: a std::mutex, one that was zeroed.  Its first
- * user is often a library function that all of them go through, so such a lock on
+ * Many locks are created without a call: a std::mutex, or zeroed memory. The
+ * first user is often a library function shared by all of them, so such a lock on
  * the heap is identified by the place that allocated its block, if allocations
- * are recorded.  Of that path it is the innermost call out of the object that
- * uses the lock: operator new and the like are in another one.
+ * are recorded: the innermost call on that path from the object that uses the
+ * lock. operator new and the like are in another object.
  *
- * The block is in use, so its word and its path stay as they are.
+ * The block is in use, so its word and its path do not change.
  */
 #include "preload/guest/readable.h"
 #include "preload/guest/self.h"
@@ -34,9 +34,9 @@ static bool is_glibc_block(uintptr_t block, uint32_t size)
 }
 
 /*
- * How far after the begin of its block an address is; HP_NO_PLACE = not known.
- * A grain of glibc's has two places where a block may begin: the candidate that
- * fits, if only one does.
+ * How far after the start of its block an address is; HP_NO_PLACE = not known.
+ * glibc's grain has two places where a block may begin: returns the candidate
+ * that fits, if only one does.
  */
 static uintptr_t inside_of(uintptr_t address, uintptr_t grain, uint32_t size)
 {

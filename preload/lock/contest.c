@@ -3,9 +3,10 @@
  * contest.c - the owner of a contended lock, and sums of waits by waiting and
  * holding place.
  *
- * The holder is known from the lock itself, if it holds a thread's id. That
- * thread's `held` says where it got it: read by the waiter, so that the holder
- * pays one store.  It may have gone on meanwhile; then it is not known.
+ * The lock itself identifies the holder, if it contains a thread's id. That
+ * thread's `held` says where it acquired the lock; the waiter reads it, so
+ * that the holder pays only one store. If it has released the lock meanwhile,
+ * the holder is not known.
  */
 #include "preload/call/local.h"
 #include "preload/guest/self.h"
@@ -13,13 +14,14 @@
 #include "preload/thread/module.h"
 #include "preload/thread/state.h"
 
-#define HP_LOOKS_MAX 1024	/* threads looked through for a holder, */
+#define HP_LOOKS_MAX 1024	/* threads searched for a holder, */
 #define HP_LOOKS_LONG 64	/* and for a lock's holder, which takes longer */
 #define HP_CONTESTS_MAX 4096	/* in the list of a waiter */
 
 /* --- the holder --- */
 
-/* Where the other thread got the lock.  It runs on: all that is read here may be of another moment. */
+/* Where the other thread acquired the lock. It keeps running: values read here may be from
+ * different moments. */
 static struct hp_held *held_of(const struct hp_waiter_local *other, uintptr_t address)
 {
 	struct hp_held *held = other->waiter->held;

@@ -2,11 +2,11 @@
 /*
  * file.h - locks on files, for their stand-ins.
  *
- * A lock on a file is the file's, by device and inode, whatever descriptor it was
- * asked by.  It is released by close, by the process's end, or in part, so hold
- * time and holder are unknown: that may be another program.  A call that would
- * wait is tried without waiting first; so it is known to wait before it does, and
- * costs one more system call then.
+ * A lock on a file belongs to the file, by device and inode, whatever descriptor
+ * was used. It is released by close, by the process's end, or in part, so hold
+ * time and holder, which may be another program, are unknown. A waiting call is
+ * first tried without waiting; so its wait is known beforehand, at the cost of
+ * one more system call.
  */
 #ifndef HP_PRELOAD_LOCK_FILE_H
 #define HP_PRELOAD_LOCK_FILE_H
@@ -19,13 +19,13 @@
 #include "preload/guest/guest.h"
 #include "preload/lock/lock.h"
 
-/* Writes a file lock's name, at most `room` bytes with the end; "" = that cannot be known. */
+/* Writes a file lock's name, at most `room` bytes with the terminator; "" = unknown. */
 void hp_lock_file_name(int fd, char *name, size_t room);
 
-/* The file's identity, instead of an address; 0 = that cannot be known. */
+/* The file's identity, instead of an address; 0 = unknown. */
 uintptr_t hp_file_address(int fd);
 
-/* The use that a call for the file of `fd` is of; NULL = it is not recorded. */
+/* The use for a call on the file of `fd`; NULL = not recorded. */
 static inline struct hp_use *hp_file_use(struct hp_lock_call *call, int fd, bool is_shared,
 					 uintptr_t caller)
 {
@@ -44,7 +44,7 @@ static inline bool hp_file_is_taken(int error)
 	return error == EAGAIN || error == EACCES;
 }
 
-/* The attempt is made: it waits by `block` if it is taken. */
+/* After the attempt: waits with `block` if it is taken. */
 #define HP_FILE_LOCK_END(use, call, block) \
 	struct hp_wait wait; \
 \

@@ -16,7 +16,8 @@ bool hp_glib_is_without;
 static struct hp_glib table;
 static _Atomic uint64_t filled;	/* hp_absent_generation then */
 
-/* A program may test whether a function is there, find ours, and call it: NULL, false, and nothing done. */
+/* A program may test whether a function exists, find ours, and call it: returns NULL or false,
+ * and does nothing. */
 static void *nothing(void)
 {
 	return NULL;
@@ -32,7 +33,8 @@ static void find(void *place, const void *beside, const char *name)
 	memcpy(place, &address, sizeof(address));
 }
 
-/* Two threads may come here at once, and write the same.  An object went: GLib is perhaps another one. */
+/* Two threads may be here at once, and write the same. After an object was unloaded, GLib may be
+ * a different one. */
 static HP_COLD void fill(uint64_t generation)
 {
 	void *one = hp_absent_find("g_mutex_lock", 0);

@@ -2,8 +2,8 @@
 /*
  * glib.h - GLib functions that we interpose, if the program has GLib.
  *
- * GLib's locks use futexes themselves, so they are not seen through the C
- * library's.  Its headers are not needed: objects are addresses here.
+ * GLib's locks use futexes directly, so they bypass the C library's. Its
+ * headers are not needed: objects are addresses here.
  */
 #ifndef HP_PRELOAD_LOCK_GLIB_H
 #define HP_PRELOAD_LOCK_GLIB_H
@@ -63,10 +63,10 @@ struct hp_glib {
 #undef X
 };
 
-/* HOTPATH_WITHOUT=glib: its functions are passed on. */
+/* HOTPATH_WITHOUT=glib: calls are passed on. */
 extern bool hp_glib_is_without __attribute__((visibility("hidden")));
 
-/* Resolves them the first time: whoever calls a stand-in has GLib. */
+/* Resolves them the first time: a caller of a stand-in has GLib. */
 const struct hp_glib *hp_glib(void);
 
 #endif

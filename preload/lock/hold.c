@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hold.c - unusual events of a lock: waits, timed holds, locks inside locks,
+ * hold.c - unusual lock events: waits, timed holds, locks inside locks,
  * recursion.
  *
  * A wait is recorded after the lock was released: stores of a waiter under the
- * lock delay all others.  Until then it stands in `held`, where readers find
- * it, too.
+ * lock delay all others.  Until then it is in `held`, where readers find it,
+ * too.
  */
 #include <errno.h>
 
@@ -22,7 +22,7 @@
 
 /* --- sums --- */
 
-/* HP_WAIT_CLASSES = none: how long it waited for pipes and sockets the kernel says. */
+/* HP_WAIT_CLASSES = none: for pipes and sockets, the kernel provides the waiting time. */
 static enum hp_wait_class class_of(const struct hp_use *use)
 {
 	uint32_t kind = hp_lock_of(use)->kind;
@@ -95,7 +95,7 @@ struct hp_held *hp_lock_push(struct hp_waiter_local *me, struct hp_use *use, uin
 }
 
 /*
- * The thread seems to have it already.  If such a lock can be locked again,
+ * The thread seems to hold it already. If such a lock can be locked again,
  * only the outermost counts; if not, another thread has released it.
  */
 static bool is_again(struct hp_waiter_local *me, uintptr_t address, bool is_recursive)
@@ -112,7 +112,7 @@ static bool is_again(struct hp_waiter_local *me, uintptr_t address, bool is_recu
 	return false;
 }
 
-/* So that the usual path needs no second search of the order. */
+/* So that the fast path needs no second search of the order. */
 static void outer_note(struct hp_waiter_local *me, const struct hp_use *use, uintptr_t address)
 {
 	uint64_t hash = hp_lock_hash(address);
@@ -123,8 +123,8 @@ static void outer_note(struct hp_waiter_local *me, const struct hp_use *use, uin
 }
 
 /*
- * Programs that nest locks deeply come here each time, so it is one pass over the thread's
- * locks: is it this one, and was this order seen?
+ * Programs that nest locks deeply call this each time, so it is one pass over the thread's
+ * locks: is it this one, and is this order known?
  */
 void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
 		      uintptr_t caller, uint32_t how)
@@ -172,14 +172,14 @@ bool hp_lock_release(struct hp_release *release, uintptr_t address)
 		return true;
 	}
 	asked = held->asked ? __atomic_exchange_n(&held->asked, 0, __ATOMIC_ACQUIRE) : 0;
-	/* Before that: walking the stack takes some 100 us, which are ours. */
+	/* Before that: walking the stack takes some 100 us, which are our cost. */
 	end = asked & HP_ASKED_PATH ? hp_lock_clock(me) : 0;
 	if (asked & HP_ASKED_PATH)
 		hp_lock_answer(me, (const struct hp_use *)(uintptr_t)held->use);
 	release->since = release->seen_at = release->gap = 0;
 	if (asked & HP_ASKED_END)
 		hp_lock_marks_take(me, held, release);
-	/* As near to the release as may be: it may wake up others, which takes time. */
+	/* As close to the release as possible: that may wake up others, which takes time. */
 	release->held = *held;
 	held_remove(me, held);
 	if (!end && (release->held.start || asked & HP_ASKED_END))
@@ -263,7 +263,7 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 	wait->contest = hp_lock_contest_of(me, use, call->caller, &holder, path);
 	wait->has_asked = holder.held && hp_lock_asks(me, wait->contest);
 	if (wait->has_asked) {
-		/* An entry that another thread did not take is not for us. */
+		/* An entry not taken by another thread is not for us. */
 		atomic_store_explicit(&hp_lock_of(use)->answer, 0, memory_order_relaxed);
 		__atomic_fetch_or(&holder.held->asked, HP_ASKED_PATH, __ATOMIC_RELAXED);
 	}
@@ -272,7 +272,7 @@ static void begin(struct hp_waiter_local *me, struct hp_wait *wait, struct hp_us
 	hp_wait_publish(me, wait, use, call, holder.tid, path, wait->since);
 }
 
-/* A signal handler that locks inside of a wait is not told as waiting. */
+/* A signal handler that locks during a wait is not shown as waiting. */
 void hp_wait_begin(struct hp_wait *wait, struct hp_use *use, const struct hp_lock_call *call)
 {
 	struct hp_waiter_local *me = hp_waiter();
@@ -298,13 +298,13 @@ void hp_wait_over(struct hp_waiter_local *me)
 		atomic_fetch_sub_explicit(&lock->waiting, 1, memory_order_relaxed);
 }
 
-/* True if the wait is still this thread's: a child of fork has none. */
+/* True if the wait still belongs to this thread: a child of fork has none. */
 static bool is_waiting(const struct hp_wait *wait)
 {
 	return wait->me && wait->me == hp_waiter() && wait->me->wait_frame == (uintptr_t)wait;
 }
 
-/* By which path it was released to us; of the longest such wait. */
+/* The path that released it to us; for the longest such wait. */
 static void answer_take(struct hp_contest *contest, const struct hp_use *use, uint64_t ticks)
 {
 	uint64_t answer = hp_lock_answered(use);
@@ -372,7 +372,7 @@ void hp_wait_told(struct hp_wait *wait, bool is_got)
 }
 
 /*
- * A signal handler inside of the wait has a lower stack, too, but it cannot
+ * A signal handler during the wait has a lower stack, too, but it cannot
  * release the mutex that the wait released.
  */
 void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released)
@@ -382,7 +382,7 @@ void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released)
 	     (!me->wait_mutex || released != me->wait_mutex_at)))
 		return;
 	hp_wait_over(me);
-	/* The C library got the mutex for it before it was cancelled. */
+	/* The C library acquired the mutex for it before it was cancelled. */
 	if (me->wait_mutex)
 		me->wait_mutex->count++;
 	me->wait_mutex = NULL;
@@ -413,7 +413,7 @@ void hp_cond_begin(struct hp_cond_wait *cond, struct hp_use *use, const struct h
 	atomic_fetch_add_explicit(&hp_lock_of(use)->waiting, 1, memory_order_relaxed);
 }
 
-/* From the signal to here; without a signal it woke up for nothing. */
+/* From the signal to here; without a signal the wake-up was spurious. */
 static void woken_add(struct hp_waiter_local *me, struct hp_use *use, uint64_t began, uint64_t now)
 {
 	uint64_t signalled =

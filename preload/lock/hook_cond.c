@@ -3,10 +3,10 @@
  * hook_cond.c - stand-ins of condition variables: pthread_cond_* in both of
  * their versions, and C11's cnd_*.
  *
- * Waiting releases the mutex and takes it again through functions that can't be
- * intercepted.  So the hold ends when the wait begins, and the time after it is
- * another acquisition.  The wait for the signal and the wait for the mutex
- * can't be distinguished then: both are the condition's.
+ * Waiting releases the mutex and takes it again through functions that cannot
+ * be intercepted. So the hold ends when the wait begins, and the time after it
+ * is another acquisition. The wait for the signal and the wait for the mutex
+ * cannot be distinguished: both count for the condition.
  *
  * The version 2.2.5 of these functions works on another struct.  A program that
  * was linked with it must get it, so both are defined here, and each calls its own.
@@ -37,7 +37,7 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 {
 	struct hp_lock_call call = call_of(cond, caller, HP_SIDE_POST);
 
-	hp_real();	/* it may be the very first call of ours */
+	hp_real();	/* it may be the first of our functions that is called */
 	return hp_lock_use(&call);
 }
 
@@ -78,8 +78,9 @@ static HP_COLD int signal_somebody(pthread_cond_t *cond, const struct hp_use *us
 }
 
 /*
- * Mostly to no one, which costs the C library next to nothing.  So all else is
- * after a jump, and nothing is left to be done after the real call.
+ * Usually nobody waits, and the call costs the C library almost nothing. So
+ * everything else is behind a jump, and nothing is left to do after the real
+ * call.
  */
 static HP_HOT int signal_with(pthread_cond_t *cond, uintptr_t caller, const signal_call *real)
 {
@@ -144,7 +145,7 @@ static HP_HOT int signal_with(pthread_cond_t *cond, uintptr_t caller, const sign
 		return hp_real()->real##_destroy(cond); \
 	}
 
-/* --- version 2.3.2, and the only one where no other exists --- */
+/* --- version 2.3.2, or the only version --- */
 
 /* Defines the function `here`, which programs know by `name` in a version. */
 #if defined(__x86_64__) && defined(__LP64__)

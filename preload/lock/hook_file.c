@@ -3,8 +3,8 @@
  * hook_file.c - stand-ins of locks on files (file.h), flock and lockf, and of the
  * lock of a stream, flockfile.  That of fcntl is in preload/channel/hook_fcntl.c.
  *
- * The lock of a stream is recursive.  stdio's own locking inside the C library
- * is not seen.
+ * The lock of a stream is recursive. stdio's own locking inside the C library
+ * is not recorded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include "preload/lock/file.h"
 #include "preload/lock/lock.h"
 
-/* Calls that may wait are cancellation points, also where they do not wait. */
+/* Calls that may wait are cancellation points, even if they do not wait. */
 #define TESTED(attempt) (hp_real()->pthread_testcancel(), attempt)
 
-/* Tries by `attempt`, and waits by `block` if it is taken. */
+/* Tries with `attempt`, and waits with `block` if it is taken. */
 #define WAY_LOCK(use, call, attempt, block) \
 	int result, saved = errno; \
 \

@@ -2,9 +2,9 @@
 /*
  * hook_glib.c - stand-ins of GLib's locks: GMutex, GRecMutex, GRWLock, GCond.
  *
- * GLib's own locking bypasses the dynamic linker, and is not seen.  GRecMutex
- * and GRWLock are a pthread lock inside: while the real call runs this thread
- * pauses, so that they are not told twice.
+ * GLib's own locking bypasses the dynamic linker, and is not recorded.
+ * GRecMutex and GRWLock contain a pthread lock: during the real call
+ * recording pauses for this thread, so that they are not counted twice.
  */
 #include <errno.h>
 
@@ -36,7 +36,7 @@
 			return call; \
 	} while (0)
 
-/* The bodies of way.h return a number: GLib's functions none. */
+/* The bodies of way.h return a number; GLib's functions return none. */
 #define LOCK(name, object, kind, side, how, attempt, block) \
 	static HP_HOT int name##_way(void *object) \
 	{ \

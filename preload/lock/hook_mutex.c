@@ -3,12 +3,13 @@
  * hook_mutex.c - stand-ins of mutexes: pthread_mutex_* and C11's mtx_*, which is
  * the same object in the C library.
  *
- * The fast path is one look-up, a try, and two or three stores.  If a try fails
+ * The fast path is one lookup, a try, and two or three stores.  If a try fails
  * for another reason than "taken", the real call repeats it and returns the error.
  * A mutex whose owner died is acquired, also by a try.
  *
- * In a process of one thread the C library locks without an atomic instruction,
- * but its tries have one: so a free mutex is locked by the real call there.
+ * In a process with one thread the C library locks without an atomic
+ * instruction, but its tries have one: so there the real call locks a free
+ * mutex.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -24,7 +25,7 @@
 #include "preload/lock/way.h"
 #include "preload/wait/offcpu_note.h"
 
-/* Called by a jump: the usual path needn't save the registers that this saves. */
+/* Called by a jump: the fast path need not save the registers that this saves. */
 #define HP_APART __attribute__((noinline))
 
 #define HP_KIND_MASK 3	/* of __kind: the lower bits are the type */
@@ -46,7 +47,7 @@ static inline struct hp_lock_call call_of(const pthread_mutex_t *mutex, uintptr_
 				      .kind = HP_LOCK_MUTEX };
 }
 
-/* No one else can want it: neither a thread of ours nor another process. */
+/* Nobody else can want it: neither a thread of this process nor another process. */
 static inline bool is_for_us_alone(const pthread_mutex_t *mutex)
 {
 	return &__libc_single_threaded && __libc_single_threaded &&
@@ -60,8 +61,9 @@ static inline int try_lock(pthread_mutex_t *mutex)
 }
 
 /*
- * A try of a mutex that is not recoverable any more leaves it locked by the caller (glibc 2.36);
- * the program's own call would not.  No one holds such a one, so if it is ours it is by the try.
+ * A try of a mutex that is no longer recoverable leaves it locked by the caller (glibc 2.36);
+ * the program's own call would not. Nobody holds such a mutex, so if it is ours, the try locked
+ * it.
  */
 static HP_COLD void let_go(pthread_mutex_t *mutex)
 {
@@ -80,7 +82,7 @@ static inline bool is_got(int result)
 	return result == 0 || result == EOWNERDEAD;
 }
 
-/* The call that waits, of whichever interface; none of them: pthread_mutex_lock. */
+/* The waiting call, of any interface; none of them: pthread_mutex_lock. */
 struct blocking {
 	int (*timed)(pthread_mutex_t *, const struct timespec *);
 	int (*clocked)(pthread_mutex_t *, clockid_t, const struct timespec *);
@@ -172,7 +174,7 @@ static HP_HOT int lock(pthread_mutex_t *mutex, uintptr_t caller, const struct bl
 	return lock_with(me, slot, use, mutex, caller, how);
 }
 
-/* The real call refuses it before it reads the lock, or may: a try would have got it. */
+/* The real call refuses it, or may, before it reads the lock: a try would have acquired it. */
 static bool is_odd_clock(const pthread_mutex_t *mutex, clockid_t clock)
 {
 	bool inherits = mutex->__data.__kind & HP_KIND_INHERIT;
@@ -191,7 +193,7 @@ static int lock_untried(pthread_mutex_t *mutex, uintptr_t caller, const struct b
 	return result;
 }
 
-/* `busy`: the documented result for a taken one. */
+/* `busy`: the documented result for a locked one. */
 static int try_only(pthread_mutex_t *mutex, uintptr_t caller, int (*real)(pthread_mutex_t *),
 		    int busy)
 {
@@ -270,7 +272,7 @@ static HP_APART int lock_off(pthread_mutex_t *mutex)
 }
 
 /*
- * Beside the usual: `result` is the result of the try.  `use` = NULL: a signal
+ * The unusual cases: `result` is the result of the try. `use` = NULL: a signal
  * handler took the slot meanwhile.
  */
 static HP_APART int lock_tried(struct hp_use *use, pthread_mutex_t *mutex, uintptr_t caller,
@@ -288,7 +290,7 @@ static HP_APART int lock_tried(struct hp_use *use, pthread_mutex_t *mutex, uintp
 	return result;
 }
 
-/* After a jump: the way of one thread does not save the registers that this one needs. */
+/* Behind a jump: the single-threaded path does not save the registers that this needs. */
 static HP_APART int lock_shared(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
 				pthread_mutex_t *mutex, uintptr_t caller)
 {
@@ -301,7 +303,7 @@ static HP_APART int lock_shared(struct hp_waiter_local *me, const struct hp_lock
 	return 0;
 }
 
-/* Of these two each nanosecond is seen: where nothing is recorded they do no more than look. */
+/* In these two every nanosecond matters: if nothing is recorded, they only check. */
 HP_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	struct hp_waiter_local *me = hp_waiter();
@@ -313,8 +315,8 @@ HP_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 	if (HP_UNLIKELY(!slot))
 		return lock_first(mutex, HP_CALLER, &plainly);
 	/*
-	 * No one can come between: so it is noted first, and nothing is left to be done after
-	 * it.
+	 * Nobody can interfere, so it is recorded first, and nothing is left to do
+	 * afterwards.
 	 */
 	if (is_for_us_alone(mutex) &&
 	    hp_lock_note_first(me, slot->use, (uintptr_t)mutex, HP_CALLER))
@@ -352,7 +354,7 @@ HP_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 	if (HP_UNLIKELY(hp_lock_is_off()))
 		return hp_real_table.pthread_mutex_unlock(mutex);
-	/* A mutex that doesn't check its releaser cannot fail. */
+	/* Releasing a mutex that does not check its owner cannot fail. */
 	if (HP_LIKELY(mutex->__data.__kind == PTHREAD_MUTEX_NORMAL &&
 		      hp_lock_drop_usual(me, (uintptr_t)mutex)))
 		return hp_real_table.pthread_mutex_unlock(mutex);
@@ -368,7 +370,7 @@ HP_EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr
 	return result;
 }
 
-/* Before the real call: after it the memory may be another lock's. */
+/* Before the real call: after it the memory may be another lock. */
 HP_EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex)
 {
 	hp_lock_gone((uintptr_t)mutex);

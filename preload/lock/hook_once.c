@@ -8,7 +8,7 @@
  * functions to the real call; it finds its context through the thread.
  *
  * An initialisation that ends by an exception or a jump is left as it is: its
- * supposed state is cleaned up when it is begun again.
+ * state is cleaned up when it starts again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include "preload/guest/real.h"
 #include "preload/lock/lock.h"
 
-#define HP_ONCE_DONE 2	/* of glibc's control word; other bits: it is being done */
+#define HP_ONCE_DONE 2	/* of glibc's control word; other bits: in progress */
 
 struct once {
 	struct once *outer;

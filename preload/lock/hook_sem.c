@@ -3,10 +3,10 @@
  * hook_sem.c - interposes semaphores and barriers, which are waited for but not
  * held.
  *
- * sem_wait is a cancellation point also when it does not wait: it checks for
- * cancellation first, then takes an available unit.  So does the stand-in, and
- * only if there is nothing it reads the clock and makes the real call.  The
- * timed ones refuse a bad time before all that: then they are left alone.
+ * sem_wait is a cancellation point even if it does not wait: it checks for
+ * cancellation first, then takes an available unit. So does the stand-in; only
+ * if there is none, it reads the clock and makes the real call. The timed ones
+ * first refuse an invalid time: then the stand-in only passes the call on.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -3,10 +3,10 @@
  * life.c - a thread's life with the stand-ins for locks, and the slow path by
  * which it finds a lock for the first time.
  *
- * A waiter belongs to one thread at a time and is taken over as blocks are: an
+ * A waiter belongs to one thread at a time and is taken over like a block: an
  * ended thread's by a later one of the process, an ended process's by a later
- * one of the same executable.  All that the next owner needs is in the segment;
- * the tables here are private, and rebuilt from it.
+ * one of the same executable. Everything that the next owner needs is in the
+ * segment; the tables here are private, and rebuilt from it.
  */
 #include "preload/lock/glib.h"
 #include "preload/lock/lock.h"
@@ -39,7 +39,8 @@
 
 /* Threads that do not record point here: for good, and while they are being opened. */
 static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
-static struct hp_waiter_local silent = { .state = HP_THREAD_CLOSED };	/* it may read no clock */
+static struct hp_waiter_local silent = { .state =
+						 HP_THREAD_CLOSED };	/* it may not read the clock */
 
 static int end_number = -1;	/* of preload/thread/end.h */
 
@@ -90,7 +91,7 @@ static void adopt(struct hp_waiter_local *me)
 	}
 }
 
-/* The least of some: an interrupt may come between two readings. */
+/* The minimum of some: an interrupt may occur between two readings. */
 static uint64_t clock_cost(const struct hp_waiter_local *me)
 {
 	uint64_t least = UINT64_MAX;
@@ -128,7 +129,7 @@ static struct hp_waiter_local *local_new(const struct hp_records *kind, struct h
 	return me;
 }
 
-/* The thread's own, whether the rest is new or not. */
+/* The thread's own fields, whether the rest is new or not. */
 static void identify(struct hp_waiter_local *me)
 {
 	struct hp_waiter *waiter = me->waiter;
@@ -172,7 +173,7 @@ static struct hp_waiter_local *local_get(void)
 	return me;
 }
 
-/* While the library starts nothing is known yet: the next call asks again. */
+/* While the library starts, nothing is known yet: the next call checks again. */
 static struct hp_waiter_local *open_waiter(void)
 {
 	struct hp_waiter_local *before = hp_waiter(), *me = NULL;
@@ -250,7 +251,7 @@ static void silence(bool is_silent)
 		hp_waiter_set(&hp_waiter_unborn);
 }
 
-/* No slot fits, so each thread's next lock takes the slow path, which checks. */
+/* No slot matches, so each thread's next lock takes the slow path, which checks. */
 static void dropped(void)
 {
 	for (int i = 0; i < HP_LOCK_GENERATIONS; i++)
@@ -312,7 +313,7 @@ static HP_COLD struct hp_use *find(struct hp_waiter_local *me, const struct hp_l
 {
 	uint64_t hash = hp_lock_hash(call->address);
 	struct hp_lock_slot *slot = hp_lock_slot(me, hash, call->side);
-	/* Before the look: destroying the lock afterwards invalidates the slot. */
+	/* Before the lookup: destroying the lock afterwards invalidates the slot. */
 	uint32_t generation = hp_lock_generation(hash);
 	uint64_t lock = hp_lock_record(call);
 	struct hp_use *use = lock ? use_of(me, lock, call->side) : NULL;
@@ -324,7 +325,7 @@ static HP_COLD struct hp_use *find(struct hp_waiter_local *me, const struct hp_l
 	slot->use = use;
 	slot->generation = generation;
 	slot->outer = 0;
-	/* The key last: a signal handler that locks finds no half slot. */
+	/* The key last: a signal handler that locks finds no incomplete slot. */
 	atomic_signal_fence(memory_order_seq_cst);
 	slot->key = hp_lock_key(call->address, call->side);
 	return use;

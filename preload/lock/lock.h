@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lock.h - common parts of stand-ins for locks: a thread's waiter, its uses of
- * locks, the locks that it has.
+ * locks, the locks that it holds.
  *
  * `hp_waiter` is thread-local, 8 bytes.  It points to a constant before the
  * thread has its own struct, and again when it must not record.  The struct is
- * one MADV_WIPEONFORK page: a forked child finds zeroes, so no slot fits and
- * nothing is held, and its first lock takes the slow path.
+ * one MADV_WIPEONFORK page: a forked child finds zeroes, so no slot matches
+ * and nothing is held, and its first lock takes the slow path.
  *
  * The usual acquisition finds its lock in `slots`, by one comparison that also
- * answers every reason not to record, tries the lock, counts, and notes it in
- * `held`, where the release finds it on top.  The clock is read only when the
- * lock was taken, and for some holds.
+ * covers every reason not to record, tries the lock, counts, and notes it in
+ * `held`, where the release finds it at the top.  The clock is read only if the
+ * lock was taken by another thread, and for some holds.
  *
  * Signal handlers may lock between any two instructions here.  They leave `top`
  * as they found it.  Above `top`, `start` and `depth` are 0: each store between
  * the atomic instructions of lock and release costs a third of a nanosecond.
  *
- * Folder: preload/lock - waits for and holds of locks: stand-ins of locks of all kinds, who
- *   waits for whom, in which order they are taken.
+ * Folder: preload/lock - waits for and holds of locks: stand-ins for locks of all kinds,
+ *   who waits for whom, and the order in which locks are taken.
  * May use: preload/wait preload/heap preload/call preload/thread preload/guest segment
  *   segment/layout util
  */
@@ -50,23 +50,23 @@ struct hp_lock_slot {
 	uint64_t key;	/* hp_lock_key; 0 = empty */
 	struct hp_use *use;
 	uint32_t generation;	/* hp_lock_generation of the address when this was filled */
-	uint32_t outer;	/* hp_lock_outer of the lock that it was taken inside of, which is noted; 0 = none */
+	uint32_t outer;	/* hp_lock_outer of the enclosing lock, which is recorded; 0 = none */
 };
 
 struct hp_waiter_local {
 	uint64_t random;
-	uint64_t clock_cost;	/* ticks between two readings at once */
+	uint64_t clock_cost;	/* ticks between two immediate readings */
 	struct hp_held *limit;
 	struct hp_held *top;	/* place of the next lock */
 	struct hp_held *bottom;
-	uintptr_t wait_frame;	/* stack address of the stand-in that waits; 0 = none does */
-	struct hp_use *wait_mutex;	/* use of the mutex that it will have then; NULL = none */
+	uintptr_t wait_frame;	/* stack address of the waiting stand-in; 0 = none */
+	struct hp_use *wait_mutex;	/* use of the mutex that it will then hold; NULL = none */
 	uint32_t state;	/* enum hp_thread_state */
 	uint32_t slow_clock;	/* the clock is not the TSC */
 
 	/*
 	 * Fields read by threads that search for a lock's holder are in a line
-	 * that changes seldom: the one above is written at each lock and release.
+	 * that rarely changes: the one above is written at each lock and release.
 	 */
 	struct hp_waiter_local *next;	/* list of the process */
 	struct hp_waiter *waiter;
@@ -81,13 +81,13 @@ struct hp_waiter_local {
 	uint32_t reserved[2];
 
 	uintptr_t wait_mutex_at;	/* where wait_mutex is */
-	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none does */
+	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none */
 	uint64_t hold_cost;	/* ticks of a timed hold that takes no time */
 	int64_t credit;	/* ticks that it may still spend on timing holds: timed.c */
 	uint64_t timed_at;	/* start of the last timed hold, ticks */
 	uint32_t unseen;	/* holds that were timed since the sampler stopped checking */
 	uint32_t is_exact;	/* all are timed */
-	uint64_t orders[HP_LOCK_ORDERS];	/* pairs of uses that were noted: their hashes */
+	uint64_t orders[HP_LOCK_ORDERS];	/* hashes of recorded pairs of uses */
 	struct hp_lock_slot slots[HP_LOCK_SLOTS];
 	struct hp_free_node ended;	/* on the stack of those whose threads have */
 };
@@ -104,7 +104,8 @@ HP_THREAD_POINTER(struct hp_waiter_local, waiter)
 /* The state of a thread that has taken no lock yet. */
 extern HP_HIDDEN struct hp_waiter_local hp_waiter_unborn;
 
-/* Bumped when a lock at such an address is destroyed or made: slots of before do not fit. */
+/* Incremented when a lock at such an address is destroyed or created: older slots no longer
+ * match. */
 extern HP_HIDDEN _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
 
 static inline uint64_t hp_lock_hash(uintptr_t address)
@@ -125,8 +126,8 @@ static inline struct hp_lock_slot *hp_lock_slot(struct hp_waiter_local *me, uint
 }
 
 /*
- * An address of user space has no such bits; the name of a descriptor or a thread has
- * none either.
+ * User-space addresses do not have these bits; nor do names of descriptors or
+ * threads.
  */
 static inline uint64_t hp_lock_key(uintptr_t address, uint32_t side)
 {
@@ -141,8 +142,8 @@ static inline bool hp_lock_fits(const struct hp_lock_slot *slot, uintptr_t addre
 }
 
 /*
- * A pair of uses in 32 bits: both are lines of the segment, so this tells any two
- * pairs of the same inner one apart.  0 = both are the same.
+ * A pair of uses in 32 bits: both are lines of the segment, so this distinguishes
+ * any two pairs with the same inner one. 0 = both are the same.
  */
 static inline uint32_t hp_lock_outer(const struct hp_held *held, const struct hp_use *use)
 {
@@ -160,11 +161,11 @@ struct hp_lock_call {
 	uintptr_t caller;
 	uint32_t kind;	/* enum hp_lock_kind */
 	uint32_t side;
-	uint32_t holder;	/* tid of the holder, as far as the lock has it; 0 = unknown */
+	uint32_t holder;	/* tid of the holder, if the lock has it; 0 = unknown */
 	int fd;	/* of a file lock */
 };
 
-/* Its holds are noted, so a waiter can find the holder; and in which order they are taken. */
+/* Its holds are recorded, so a waiter can find the holder; and so is the order of locks. */
 static inline bool hp_lock_is_holdable(uint32_t kind)
 {
 	return kind <= HP_LOCK_SPIN || kind == HP_LOCK_ONCE ||
@@ -176,7 +177,7 @@ static inline bool hp_lock_is_holdable(uint32_t kind)
 extern const struct hp_recorder hp_lock_recorder;
 extern HP_HIDDEN bool hp_lock_is_wanted;
 
-/* Nothing of it is recorded in this process: one branch, and the real call. */
+/* Not recorded in this process: one branch, and the real call. */
 extern HP_HIDDEN bool hp_lock_is_refused;
 static inline bool hp_lock_is_off(void)
 {
@@ -184,12 +185,12 @@ static inline bool hp_lock_is_off(void)
 }
 
 /*
- * No slot fits: why?  Opens the thread's waiter if it has none, finds or makes
- * the records.  NULL = this call is not recorded.
+ * No slot matches: opens the thread's waiter if it has none, finds or creates
+ * the records. NULL = this call is not recorded.
  */
 struct hp_use *hp_lock_find(const struct hp_lock_call *call);
 
-/* Around a slow path of ours; false = it is one already, or nothing is recorded. */
+/* Around our slow paths; false = already in one, or nothing is recorded. */
 bool hp_lock_shut(struct hp_waiter_local *me);
 void hp_lock_reopen(struct hp_waiter_local *me);
 
@@ -211,7 +212,7 @@ bool hp_lock_known_fill(struct hp_waiter_local *me, uint64_t hash, const void *r
 /* Offset of the record of the lock; 0 = no room. */
 uint64_t hp_lock_record(const struct hp_lock_call *call);
 
-/* A lock is made or destroyed at an address. */
+/* A lock is created or destroyed at an address. */
 void hp_lock_made(const struct hp_lock_call *call);
 void hp_lock_gone(uintptr_t address);
 
@@ -225,26 +226,26 @@ struct hp_lock_block {
 };
 
 #define HP_NO_PLACE UINTPTR_MAX
-#define HP_BLOCK_MAX 65536	/* bytes: a lock is that near to the start of its block */
+#define HP_BLOCK_MAX 65536	/* bytes: a lock is at most this far from the start of its block */
 
 /*
  * Return address of the call that allocated `address`, as seen from `user`; 0 =
- * not known.  `block`: the heap block that it is in, as far as that is known; one
- * that starts more than `most` bytes before it is not looked for.
+ * not known.  `block`: the heap block that contains it, if known; one that starts
+ * more than `most` bytes before it is not searched for.
  */
 uintptr_t hp_lock_allocated_at(uintptr_t address, uintptr_t user, uintptr_t most,
 			       struct hp_lock_block *block);
 
-/* A module is gone: so are the locks in it, and the places of its code. */
+/* A module was unloaded: so are the locks in it, and the places of its code. */
 void hp_lock_forget(uintptr_t begin, uintptr_t end);
 
-/* This process's hp_lockset, made at the first question; NULL = no room. */
+/* This process's hp_lockset, created on first use; NULL = no room. */
 struct hp_lockset *hp_lock_set(void);
 
 /* Offset of the module of a plain address, 0 = none; and the address in it. */
 void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address);
 
-/* --- order.c: which locks are taken inside which --- */
+/* --- order.c: which locks are taken while which are held --- */
 
 static_assert(HP_LOCK_ORDERS == 1 << (64 - 58), "an index is so many bits");
 #define HP_LOCK_ORDER_SHIFT 58
@@ -255,7 +256,7 @@ static inline uint64_t hp_lock_order_hash(const struct hp_held *held, const stru
 	return hp_lock_hash(held->use ^ (uint64_t)(uintptr_t)use << 20) | 1;
 }
 
-/* This pair was noted, or isn't a pair. */
+/* This pair is already recorded, or is not a pair. */
 static inline bool hp_lock_order_is_known(const struct hp_waiter_local *me,
 					  const struct hp_held *held, const struct hp_use *use)
 {
@@ -264,7 +265,7 @@ static inline bool hp_lock_order_is_known(const struct hp_waiter_local *me,
 	return held->use == (uintptr_t)use || me->orders[hash >> HP_LOCK_ORDER_SHIFT] == hash;
 }
 
-/* The thread takes a lock at `caller`, and has others: notes each pair once. */
+/* The thread takes a lock at `caller` while holding others: records each pair once. */
 void hp_lock_orders(struct hp_waiter_local *me, const struct hp_use *use, uintptr_t caller);
 
 static inline struct hp_lock *hp_lock_of(const struct hp_use *use)
@@ -277,10 +278,10 @@ static inline struct hp_lock *hp_lock_of(const struct hp_use *use)
 /* Id of the step of this call, our own functions included; 0 = not known. */
 uint32_t hp_lock_path(void);
 
-/* Is this wait worth asking the holder for its path? */
+/* Does this wait justify asking the holder for its path? */
 bool hp_lock_asks(const struct hp_waiter_local *me, const struct hp_contest *contest);
 
-/* The thread was asked, and is about to release the lock. */
+/* The thread was asked for its path, and is about to release the lock. */
 void hp_lock_answer(struct hp_waiter_local *me, const struct hp_use *use);
 
 /* The answer, for the present holder: hp_waiter's offset / HP_LINE << 32 | step; 0 = nothing. */
@@ -290,9 +291,9 @@ uint64_t hp_lock_answered(const struct hp_use *use);
 
 struct hp_lock_holder {
 	uint32_t waiter;	/* offset / HP_LINE */
-	uintptr_t at;	/* where it got the lock; 0 = not known */
+	uintptr_t at;	/* where it acquired the lock; 0 = not known */
 	uint32_t tid;
-	struct hp_held *held;	/* NULL = it doesn't say so */
+	struct hp_held *held;	/* NULL = unknown */
 };
 
 struct hp_lock_holder hp_lock_holder_of(const struct hp_lock_call *call);
@@ -308,12 +309,12 @@ struct hp_contest *hp_lock_contest_of(struct hp_waiter_local *me, const struct h
 int64_t hp_lock_advance(void);
 int64_t hp_lock_timed_cost(const struct hp_waiter_local *me);
 
-/* A hold has ended that was timed, or marked. */
+/* A timed or marked hold has ended. */
 struct hp_release;
 void hp_lock_hold_add(struct hp_waiter_local *me, struct hp_use *use,
 		      const struct hp_release *release);
 
-/* --- mark.c: since when holds continue that are not timed --- */
+/* --- mark.c: how long untimed holds have lasted --- */
 
 /* The calling thread waits for it. */
 void hp_lock_mark(const struct hp_waiter_local *me, const struct hp_lock_holder *holder);
@@ -329,7 +330,7 @@ static inline void hp_lock_sleeps(void)
 		hp_lock_mark_own(me);
 }
 
-/* Known facts about the hold that ends, into the last three fields, which are 0. */
+/* Stores what is known about the ending hold in the last three fields, which are 0. */
 void hp_lock_marks_take(const struct hp_waiter_local *me, const struct hp_held *held,
 			struct hp_release *release);
 
@@ -341,7 +342,7 @@ void hp_wait_publish(struct hp_waiter_local *me, const void *frame, const struct
 		     uint64_t since);
 void hp_wait_over(struct hp_waiter_local *me);
 
-/* Adds to a hp_spread, which is made if `place` is 0. */
+/* Adds to a hp_spread, which is created if `place` is 0. */
 void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ticks,
 			uint64_t weight);
 
@@ -349,16 +350,16 @@ void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ti
 void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,
 		 uint64_t since, uint64_t ticks);
 
-/* There is something beside the usual: locks that the thread has already, or no room. */
+/* The unusual cases: the thread already holds locks, or there is no room. */
 void hp_lock_got_more(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
 		      uintptr_t caller, uint32_t how);
 
-/* How a lock was got. */
+/* How a lock was acquired. */
 #define HP_GOT_PLAIN 0
 #define HP_GOT_RECURSIVE 1	/* it can be locked again */
 #define HP_GOT_TRIED 2	/* the thread would not have waited */
 
-/* The thread has this lock, too; NULL = there are HP_HELD_MAX already. */
+/* The thread holds this lock, too; NULL = there are already HP_HELD_MAX. */
 struct hp_held *hp_lock_push(struct hp_waiter_local *me, struct hp_use *use, uintptr_t address,
 			     uintptr_t caller);
 
@@ -366,8 +367,8 @@ struct hp_held *hp_lock_push(struct hp_waiter_local *me, struct hp_use *use, uin
 void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held);
 
 /*
- * The lock is taken: begins to wait for it, and ends.  `is_got`: it was got.
- * Between them stands the real call.
+ * The lock is taken: starts a wait for it, and ends it. `is_got`: it was
+ * acquired. The real call is between them.
  */
 struct hp_wait {
 	struct hp_waiter_local *me;	/* NULL = not recorded */
@@ -383,34 +384,34 @@ void hp_wait_end(struct hp_wait *wait, const struct hp_lock_call *call, bool is_
 
 /*
  * The lock is about to be released: takes it out of `held`, with the facts to
- * record when it is free.  False = the thread does not have it, as far as we
+ * record once it is free. False = the thread does not hold it, as far as we
  * know.
  */
 struct hp_release {
 	struct hp_waiter_local *me;
 	struct hp_held held;
-	uint64_t end;	/* ticks; 0 = no one requested them */
+	uint64_t end;	/* ticks; 0 = nobody requested them */
 	uint64_t since;	/* hp_mark_word; 0 = not marked by a waiter or by itself */
-	uint64_t seen_at;	/* ticks; 0 = no look saw it */
+	uint64_t seen_at;	/* ticks; 0 = no scan found it */
 	uint64_t gap;	/* with seen_at */
 };
 
 bool hp_lock_release(struct hp_release *release, uintptr_t address);
 void hp_lock_released(struct hp_release *release);
 
-/* The release failed: the thread has the lock as before. */
+/* The release failed: the thread holds the lock as before. */
 void hp_lock_keep(const struct hp_release *release);
 
-/* How long a timed hold is that takes no time.  The thread has no locks yet. */
+/* The measured length of an empty timed hold. The thread holds no locks yet. */
 void hp_lock_calibrate(struct hp_waiter_local *me);
 
-/* It was not waited for, after all. */
+/* There was no wait, after all. */
 void hp_wait_cancel(struct hp_wait *wait);
 
 /* An unheld lock is recorded at once.  `is_got`: not a timeout, nor an error. */
 void hp_wait_told(struct hp_wait *wait, bool is_got);
 
-/* A condition's wait releases the mutex and gets it again. */
+/* A condition's wait releases the mutex and acquires it again. */
 struct hp_cond_wait {
 	struct hp_wait wait;
 	struct hp_use *mutex;	/* use of the mutex; NULL = not known */
@@ -434,14 +435,14 @@ static HP_HOT void hp_cond_signal(struct hp_use *use)
 }
 
 /*
- * A thread that is cancelled, or leaves by a jump, never comes back from the
- * real call: its unfinished wait is cleaned up by its next operation.
+ * A thread that is cancelled, or leaves by a jump, never returns from the
+ * real call: its next operation cleans up its unfinished wait.
  * `released`: the lock that is about to be released; 0 = none.
  */
 void hp_wait_repair(struct hp_waiter_local *me, uintptr_t released);
 
 /*
- * The use of a slot that fits; NULL = a signal handler has since given the slot
+ * The use of a matching slot; NULL = a signal handler has since given the slot
  * to another lock.
  */
 static HP_HOT struct hp_use *hp_lock_slot_use(const struct hp_lock_slot *slot, uintptr_t address,
@@ -454,7 +455,7 @@ static HP_HOT struct hp_use *hp_lock_slot_use(const struct hp_lock_slot *slot, u
 	return HP_LIKELY(slot->key == hp_lock_key(address, side)) ? use : NULL;
 }
 
-/* The use that this call is of; NULL = nothing is recorded. */
+/* The use for this call; NULL = nothing is recorded. */
 static inline struct hp_use *hp_lock_use(const struct hp_lock_call *call)
 {
 	uint64_t hash = hp_lock_hash(call->address);
@@ -469,24 +470,24 @@ static inline struct hp_use *hp_lock_use(const struct hp_lock_call *call)
 	return hp_lock_is_off() ? NULL : hp_lock_find(call);
 }
 
-/* --- the usual way --- */
+/* --- the fast path --- */
 
-/* The slot of a lock that this thread knows already; NULL = it does not, or nothing is recorded. */
+/* The slot of a lock that this thread already knows; NULL = it does not, or nothing is recorded. */
 static HP_HOT struct hp_lock_slot *hp_lock_quick(struct hp_waiter_local *me, uintptr_t address,
 						 uint32_t side)
 {
 	uint64_t hash = hp_lock_hash(address);
 	struct hp_lock_slot *slot = hp_lock_slot(me, hash, side);
 
-	/* One address, not an index to be reckoned again for each field. */
+	/* One address, not an index that is scaled again for each field. */
 	__asm__("" : "+r"(slot));
 	return HP_LIKELY(hp_lock_fits(slot, address, side, hash)) ? slot : NULL;
 }
 
 /*
  * The place of the thread's first lock is `bottom`, which never changes.  The
- * compiler is not to know that it equals `top`: from there each lock and release
- * would wait for the store of the one before.
+ * compiler must not know that it equals `top`: otherwise each lock and release
+ * would wait for the previous one's store.
  */
 static HP_HOT struct hp_held *hp_lock_first(struct hp_waiter_local *me)
 {
@@ -502,13 +503,14 @@ static HP_HOT void hp_lock_fill(struct hp_waiter_local *me, struct hp_held *held
 	me->top = held + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	held->use = (uintptr_t)use;
-	/* Two stores of one register each: to make one of them takes longer than both. */
+	/* Two stores of one register each: combining them takes longer. */
 	atomic_signal_fence(memory_order_seq_cst);
 	held->at = caller;
 	atomic_store_explicit(&held->address, address, memory_order_relaxed);
 }
 
-/* Notes that the thread has this lock, and no other.  False = it has, or this one must be timed. */
+/* Records that the thread holds this lock, and no other. False = it holds others, or this one
+ * must be timed. */
 static HP_HOT bool hp_lock_note_first(struct hp_waiter_local *me, struct hp_use *use,
 				      uintptr_t address, uintptr_t caller)
 {
@@ -521,7 +523,7 @@ static HP_HOT bool hp_lock_note_first(struct hp_waiter_local *me, struct hp_use 
 	return true;
 }
 
-/* The same, also inside of a lock that it was seen inside of before. */
+/* The same, also inside a lock inside which it was taken before. */
 static HP_HOT bool hp_lock_note(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
 				struct hp_use *use, uintptr_t address, uintptr_t caller)
 {
@@ -541,7 +543,7 @@ static HP_HOT bool hp_lock_note(struct hp_waiter_local *me, const struct hp_lock
 	return true;
 }
 
-/* Was got at once. */
+/* It was acquired at once. */
 static HP_HOT void hp_lock_got(struct hp_waiter_local *me, const struct hp_lock_slot *slot,
 			       struct hp_use *use, uintptr_t address, uintptr_t caller,
 			       uint32_t how)
@@ -561,7 +563,8 @@ static HP_HOT bool hp_lock_drop_at(struct hp_waiter_local *me, struct hp_held *h
 	return true;
 }
 
-/* The usual release: it is the only lock, or the second; its hold was not timed.  False = it is otherwise. */
+/* The usual release: it is the only lock, or the second, and its hold was not timed. False = not
+ * so. */
 static HP_HOT bool hp_lock_drop_usual(struct hp_waiter_local *me, uintptr_t address)
 {
 	struct hp_held *held = hp_lock_first(me);
@@ -571,7 +574,7 @@ static HP_HOT bool hp_lock_drop_usual(struct hp_waiter_local *me, uintptr_t addr
 	return me->top == me->bottom + 2 && hp_lock_drop_at(me, held + 1, address);
 }
 
-/* The same of one that has any number of others below it. */
+/* The same for one with any number of others below it. */
 static HP_HOT bool hp_lock_drop(struct hp_waiter_local *me, uintptr_t address)
 {
 	return me->top != me->bottom && hp_lock_drop_at(me, me->top - 1, address);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mark.c - holds that aren't timed, but are known to continue: see segment/mark.h.
+ * mark.c - untimed holds that are known to be in progress: see segment/mark.h.
  *
- * A thread that waits marks the hold it waits for, and before a thread sleeps it marks its own.  The
- * hold took at least from there to its release, whose slow path reads the clock since
- * `asked` is set.  A mark that comes when the hold is over costs the next one there that slow path,
- * and nothing else.
+ * A thread that waits marks the hold it waits for, and before a thread sleeps it marks its own.
+ * The hold lasted at least from the mark to its release, whose slow path reads the clock because
+ * `asked` is set. A mark that is set after the hold only costs the next hold in that place a slow
+ * path.
  */
 #include "segment/mark.h"
 
@@ -29,7 +29,7 @@ static void mark(struct hp_waiter *waiter, const struct hp_waiter_local *reader,
 	if (hp_mark_is_of(before, hash) &&
 	    __atomic_load_n(&held->asked, __ATOMIC_RELAXED) & HP_ASKED_END)
 		return;
-	/* If another one was faster, its mark is as good. */
+	/* If another thread was faster, its mark is just as good. */
 	if (!hp_mark_is_of(before, hash))
 		atomic_compare_exchange_strong_explicit(&waiter->marks[i].since, &before,
 							hp_mark_word(hash, hp_lock_clock(reader)),
@@ -54,7 +54,7 @@ HP_COLD void hp_lock_mark_own(struct hp_waiter_local *me)
 			mark(me->waiter, me, (int)(held - me->bottom));
 }
 
-/* Holds above one that was released have moved down, and their marks have not. */
+/* Holds above a released one have moved down, but their marks have not. */
 void hp_lock_marks_take(const struct hp_waiter_local *me, const struct hp_held *held,
 			struct hp_release *release)
 {

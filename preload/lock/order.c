@@ -2,8 +2,8 @@
 /*
  * order.c - which locks are taken while others are held.
  *
- * Two locks that are taken in both orders may end in a deadlock some day; the
- * report searches for such pairs.  Each pair is noted once for each thread,
+ * Two locks that are taken in both orders may eventually deadlock; the report
+ * searches for such pairs. Each pair is recorded once for each thread,
  * with the two places.  A lock that was only tried does not count, since a try
  * never waits.
  */
@@ -15,7 +15,7 @@ struct pair {
 	uint64_t taken;
 };
 
-/* Contests and uses are in `known`, too: their third word isn't the offset of a use. */
+/* Contests and uses are in `known`, too: their third word is not the offset of a use. */
 static bool is_order(const void *record, const void *what)
 {
 	const struct hp_order *order = record;

@@ -3,21 +3,22 @@
  * path.c - the call paths of a waiting thread and of the owner that it waits
  * for.
  *
- * The waiter walks its stack, by the cache that allocations have (preload/heap/path.h), before
- * it waits: so no one else waits for that.  It asks the thread that has the lock for its path
- * by a mark in that one's `held`, which is looked at in the same word that says if a release
- * is the usual one: so a thread that isn't asked pays nothing. The holder that is asked walks
- * before the release, and leaves the path with the lock. Only the next holder reads it.
+ * The waiter walks its stack, using the allocations' cache (preload/heap/path.h), before it
+ * waits, so nobody else waits for that. It asks the holder for its path by a mark in the
+ * holder's `held`, in the same word that tells whether a release is the usual one, so a thread
+ * that is not asked pays nothing. The holder that is asked walks before the release, and
+ * leaves the path with the lock. Only the next holder reads it.
  *
- * Walking costs some 50 ns where the path is known, which is little beside a sleep
- * and much beside a short hold.  So where waits are short a few are requested.
+ * Walking a known path costs some 50 ns, which is little compared with a sleep but
+ * much compared with a short hold. So if waits are short, only a few paths are
+ * requested.
  */
 #include "preload/guest/self.h"
 #include "preload/heap/path_site.h"
 #include "preload/lock/lock.h"
 
-#define HP_ASKS_ALWAYS 8	/* so many waits of a contest ask */
-#define HP_ASKS_CLOCKS 2000	/* and those of contests whose mean is so many clock readings */
+#define HP_ASKS_ALWAYS 8	/* this many waits of a contest ask */
+#define HP_ASKS_CLOCKS 2000	/* and all waits of contests whose mean is this many clock readings */
 
 __attribute__((noinline)) uint32_t hp_lock_path(void)
 {
@@ -41,7 +42,7 @@ bool hp_lock_asks(const struct hp_waiter_local *me, const struct hp_contest *con
 			   contest->ticks / contest->count > me->clock_cost * HP_ASKS_CLOCKS);
 }
 
-/* Release: the next holder finds both.  The lock's own hand-over does it, too. */
+/* Release: the next holder finds both. The handover of the lock itself has the same effect. */
 void hp_lock_answer(struct hp_waiter_local *me, const struct hp_use *use)
 {
 	struct hp_lock *lock = hp_lock_of(use);

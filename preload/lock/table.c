@@ -4,14 +4,14 @@
  *
  * One table for all threads of the process, without a lock: a place is claimed
  * by compare-exchange of its address, and gets its value by another one; the
- * loser uses the winner's.  It is asked when a thread meets a lock, not at
- * every acquisition.
+ * loser uses the winner's.  It is used when a thread first uses a lock,
+ * not at every acquisition.
  *
- * A static lock is identified by its address.  Any other one by its site,
- * the place that made it or used it first: the first HP_LOCKS_OF_SITE of them
- * are distinguished by a number, all further ones are one record.  So a hundred
- * thousand short-lived mutexes take as much room as 64.  Those that the program
- * gave a label are one record for each label.
+ * A static lock is identified by its address.  Any other lock is identified by
+ * its site, the place that created it or used it first: the first
+ * HP_LOCKS_OF_SITE of them are distinguished by a number, all further ones are
+ * one record. So a hundred thousand short-lived mutexes take as much room as
+ * 64. Labelled locks have one record for each label.
  */
 #include <errno.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 #include "util/hash.h"
 
 #define HP_TABLE_FIRST 12	/* log2 of the places */
-#define HP_TABLE_MORE 18	/* and of those that follow when they are taken */
+#define HP_TABLE_MORE 18	/* and of those that are probed next */
 #define HP_PROBES 32
 #define HP_SITES 10	/* log2 */
 #define HP_INSIDE_SHIFT \
@@ -34,7 +34,7 @@
 #define HP_LABEL_MAX 512	/* bytes of a label; longer names are truncated */
 #define HP_LOCKS_STATIC 2048	/* further ones are identified by their sites */
 
-/* Only a place was noted, the lock was not used yet: a return address with this bit. */
+/* Only the place is known, the lock was not used yet: a return address with this bit. */
 #define HP_MADE (UINT64_C(1) << 63)
 
 struct place {
@@ -47,8 +47,7 @@ struct site {
 	_Atomic uint64_t key;	/* 0 = never used */
 	_Atomic uint32_t count;	/* locks so far */
 	_Atomic uint64_t more;	/* offset of the record for those beyond HP_LOCKS_OF_SITE */
-	_Atomic uint64_t
-		text;	/* offset of a hp_text: this isn't a place, but all locks of one label */
+	_Atomic uint64_t text;	/* offset of a hp_text: not a place, but all locks of one label */
 };
 
 struct hp_lock_table {
@@ -219,8 +218,8 @@ static bool is_same(const struct hp_lock *a, const struct hp_lock *b)
 }
 
 /*
- * One like it.  A static lock is the same one as before; of others, those that
- * an earlier process of this record left are taken, each once.
+ * An equivalent one. A static lock is the same one as before; for others, the
+ * records that an earlier process left are reused, each once.
  */
 static struct hp_lock *find_same(struct hp_lockset *set, const struct hp_lock *wanted)
 {
@@ -276,7 +275,7 @@ static void count_object(uint64_t offset)
 		atomic_fetch_add_explicit(&lock->objects, 1, memory_order_relaxed);
 }
 
-/* A static lock was met before, and its library was gone meanwhile. */
+/* A static lock was used before, and its library was unloaded meanwhile. */
 static uint64_t static_known(const struct hp_lock *wanted)
 {
 	struct hp_lockset *set = hp_lock_set();
@@ -292,7 +291,7 @@ static bool takes_static(struct hp_lock_table *table)
 	       HP_LOCKS_STATIC;
 }
 
-/* Two threads may make one each: the report adds them up. */
+/* Two threads may create one each: the report adds them up. */
 static uint64_t record_more(struct hp_lock *wanted, struct site *site)
 {
 	uint64_t more = site ? atomic_load_explicit(&site->more, memory_order_acquire) : 0;
@@ -313,7 +312,8 @@ static uint64_t record_more(struct hp_lock *wanted, struct site *site)
 
 static uint64_t label_key(const char *label, size_t length)
 {
-	return hp_fnv(HP_FNV_SEED, label, length) | UINT64_C(1) << 63; /* as no address is */
+	return hp_fnv(HP_FNV_SEED, label, length) | UINT64_C(1)
+							    << 63;	/* a value that no address has */
 }
 
 static struct site *site_of_label(struct hp_lock_table *table, uint64_t label)
@@ -323,7 +323,7 @@ static struct site *site_of_label(struct hp_lock_table *table, uint64_t label)
 	return site_of(table, label_key(text->bytes, text->length));
 }
 
-/* Offset of the text, one for all labels that are equal; 0 = there are too many. */
+/* Offset of the text, one for all equal labels; 0 = there are too many. */
 static uint64_t label_text(struct hp_lock_table *table, const char *label)
 {
 	size_t length = strnlen(label, HP_LABEL_MAX);
@@ -361,16 +361,16 @@ static uint64_t label_of(struct hp_lock_table *table, struct place *place,
 }
 
 /*
- * The record of a lock that was met for the first time; `made` is its site or
- * 0.  A lock without a place in the table would be met again and again, so it
- * is not told alone; nor is one that is met once, as threads are.
+ * The record of a lock that is used for the first time; `made` is its site or
+ * 0. A lock without a place in the table would be new again and again, so it
+ * has no record of its own; nor does one that is used once, such as a thread.
  */
 static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call *call,
 			 struct place *place, uintptr_t made)
 {
 	bool is_told_alone = place && call->kind != HP_LOCK_THREAD;
 	struct hp_lock_block block = { .inside = HP_NO_PLACE };
-	/* For one that the program made itself, the block tells only the owner's type. */
+	/* For one that the program initialised itself, the block tells only the owner's type. */
 	uintptr_t most = made ? HP_LOCK_INSIDE_MAX : HP_BLOCK_MAX;
 	uintptr_t by = call->kind == HP_LOCK_CHANNEL
 			       ? 0
@@ -460,7 +460,7 @@ uint64_t hp_lock_record(const struct hp_lock_call *call)
 	return made;
 }
 
-/* --- lives of locks --- */
+/* --- creation and destruction of locks --- */
 
 /* Of this process, if locks are recorded in it. */
 static struct hp_lock_table *table_here(bool makes)
@@ -512,7 +512,7 @@ void hp_lock_label(uintptr_t address, const char *label)
 		return;
 	value = atomic_load_explicit(&place->value, memory_order_acquire);
 	atomic_store_explicit(&place->label, label_text(table, label), memory_order_release);
-	/* Its creator was recorded, or it will be found again: then by the first labelled use. */
+	/* Its creator was recorded, or it will be found again at the first labelled use. */
 	if (value && !(value & HP_MADE) &&
 	    atomic_compare_exchange_strong_explicit(&place->value, &value, 0, memory_order_acq_rel,
 						    memory_order_acquire))
@@ -545,7 +545,7 @@ void hp_lock_forget(uintptr_t begin, uintptr_t end)
 		uint64_t key = atomic_load_explicit(&table->sites[i].key, memory_order_relaxed);
 		uint64_t at = (key & ((UINT64_C(1) << HP_INSIDE_SHIFT) - 1)) >> 5;
 
-		/* Its records stay; a later site at this address begins with new ones. */
+		/* Its records are kept; a later site at this address starts with new ones. */
 		if (at >= begin && at < end)
 			atomic_store_explicit(&table->sites[i].more, 0, memory_order_relaxed);
 	}

@@ -2,14 +2,14 @@
 /*
  * timed.c - which holds are timed, and the sums of their times.
  *
- * Reading the clock twice costs more than all the rest of an acquisition, so a thread has
- * a budget for it: a share of the time that passes.  While it lasts each hold is timed, and
- * then one in HP_LOCK_DRAWN at random.  Holds that are long compared with the readings are timed
- * always, and all of them with HOTPATH_TIMING=exact.
+ * Reading the clock twice costs more than the rest of an acquisition, so a thread has a budget
+ * for it: a share of the elapsed time. While it lasts, each hold is timed, then one in
+ * HP_LOCK_DRAWN at random. Holds that are long compared with the readings are always timed, and
+ * all of them with HOTPATH_TIMING=exact.
  *
  * Few random holds say little about rare long ones.  The sampler finds those: it reads `held` while
- * holds are sampled (sampler/session/look.h).  So before the first one is sampled it is asked to
- * look, and until it does each hold is timed, up to a limit.
+ * holds are sampled (sampler/session/look.h).  So before the first hold is sampled, the sampler
+ * is asked to scan, and until it does, each hold is timed, up to a limit.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -24,17 +24,17 @@
 #include "segment/mark.h"
 #include "util/random.h"
 
-#define HP_ALWAYS 64	/* so many holds are timed each, before any is left out */
-#define HP_LONG_CLOCKS 50	/* holds of so many clock readings are timed each, always */
+#define HP_ALWAYS 64	/* this many holds are all timed, before any is left out */
+#define HP_LONG_CLOCKS 50	/* holds of this many clock readings are always timed */
 #define HP_MEAN_SHIFT 3	/* the running mean follows 1/8 of each difference */
-#define HP_COST_CLOCKS 6	/* a timed hold costs about so many clock readings */
+#define HP_COST_CLOCKS 6	/* a timed hold costs about this many clock readings */
 #define HP_SHARE_SHIFT 7	/* the budget is 1/128 of the time */
-#define HP_SAVED_MAX 1024	/* timed holds that a pause pays for */
-#define HP_OWED_MAX 4	/* and how many a thread may be behind */
+#define HP_SAVED_MAX 1024	/* timed holds earned during a pause */
+#define HP_OWED_MAX 4	/* and how many a thread may owe */
 #define HP_GIVEN 32768	/* timed holds that the threads of a process have in advance, */
 #define HP_GIVEN_MAX 8192	/* and one of them */
-#define HP_UNSEEN_MAX 16384	/* timed holds of a thread while the sampler does not look yet */
-#define HP_LATE_GAPS 64	/* after so many gaps without a check, none will come */
+#define HP_UNSEEN_MAX 16384	/* timed holds of a thread while the sampler does not scan yet */
+#define HP_LATE_GAPS 64	/* after this many gaps without a scan, there will be none */
 
 static _Atomic int64_t given = HP_GIVEN;
 
@@ -109,7 +109,7 @@ static bool is_looked_at(uint64_t now)
 		       HP_LATE_GAPS * atomic_load_explicit(&l->gap, memory_order_relaxed);
 }
 
-/* Whoever may make no system call is seen a bit later. */
+/* A thread that may not make system calls is noticed a bit later. */
 static void ask_for_looks(void)
 {
 	_Atomic uint32_t *asked = &looks()->asked;
@@ -122,7 +122,7 @@ static void ask_for_looks(void)
 	errno = saved;
 }
 
-/* A sampled hold: how dense checks are at present, or that there aren't any. */
+/* A sampled hold: records how dense scans are at present, or that there are none. */
 static void note_looks(struct hp_hold_sums *sums, uint64_t end)
 {
 	const struct hp_looks *l = looks();
@@ -158,7 +158,8 @@ int64_t hp_lock_timed_cost(const struct hp_waiter_local *me)
 	return (int64_t)me->clock_cost * HP_COST_CLOCKS;
 }
 
-/* Uniform in 1 .. 2 * mean - 1, and `mean` twice as likely, so that this is the mean; a power of two. */
+/* Uniform in 1 .. 2 * mean - 1, with `mean` twice as likely, so that it is the mean; a power of
+ * two. */
 static uint32_t random_gap(struct hp_waiter_local *me, uint32_t mean)
 {
 	uint32_t gap;
@@ -174,7 +175,7 @@ static uint32_t weight_of(const struct hp_use *use)
 
 void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held)
 {
-	/* The sampler has stopped checking: later holds aren't seen, so they are timed. */
+	/* The sampler has stopped scanning, so later holds are timed. */
 	if (!use->next_timed)
 		use->is_sampled = 0;
 	held->weight = use->is_sampled ? weight_of(use) : 1;
@@ -210,7 +211,7 @@ static bool may_draw(struct hp_waiter_local *me, uint64_t now)
 	return me->unseen++ >= HP_UNSEEN_MAX;
 }
 
-/* After a timed hold: are the next ones timed each, or at random? */
+/* After a timed hold: are the next ones all timed, or at random? */
 static void policy_look(struct hp_waiter_local *me, struct hp_use *use, uint64_t start,
 			uint64_t ticks)
 {
@@ -281,7 +282,7 @@ static void timed_add(struct hp_waiter_local *me, struct hp_use *use,
 	policy_look(me, use, start, ticks);
 }
 
-/* The look found the hold continuing, and it went on for longer than HP_LOCK_SHORT. */
+/* The scan found the hold in progress, and it lasted for longer than HP_LOCK_SHORT after that. */
 static void hit_add(struct hp_hold_sums *sums, uint64_t tail, uint64_t gap)
 {
 	sums->hits++;

@@ -45,7 +45,7 @@ static inline void hp_way_tried(const struct hp_lock_call *call, struct hp_use *
 		use->failed++;
 }
 
-/* After the real call of a release that hp_lock_release() began; `is_ours`: its result. */
+/* After the real call of a release that hp_lock_release() started; `is_ours`: its result. */
 static inline void hp_way_released(struct hp_release *release, bool is_ours, int result)
 {
 	if (!is_ours)
@@ -57,15 +57,16 @@ static inline void hp_way_released(struct hp_release *release, bool is_ours, int
 }
 
 /*
- * Locks: by `attempt`, which does not wait, else by `block`.  `owner` is the
- * tid of the holder, 0 = the lock doesn't tell.
+ * Locks with `attempt`, which does not wait, else with `block`. `owner` is
+ * the tid of the holder, 0 = unknown.
  */
 #define HP_WAY_LOCK(object, kind_, side_, owner, attempt, block) \
 	HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, HP_GOT_PLAIN)
 
 /*
- * The same; `how` it can be got: HP_GOT_PLAIN, HP_GOT_RECURSIVE.  Work that the
- * usual path doesn't need is outlined, so that it saves no registers for it.
+ * The same; `how` it can be acquired: HP_GOT_PLAIN, HP_GOT_RECURSIVE. Work that
+ * the fast path does not need is outlined, so that it saves no registers for
+ * it.
  */
 #define HP_WAY_LOCK_HOW(object, kind_, side_, owner, attempt, block, how) \
 	struct hp_waiter_local *me = hp_waiter(); \
@@ -106,7 +107,8 @@ static inline void hp_way_released(struct hp_release *release, bool is_ours, int
 	hp_way_waited(&wait, &call, use, result == 0, result == ETIMEDOUT); \
 	return result
 
-/* Checks that the real calls make before they read the lock: with others a try would get it. */
+/* Checks that the real calls make before they read the lock: without them a try would acquire
+ * it. */
 static inline bool hp_is_clock(clockid_t clock)
 {
 	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
@@ -117,14 +119,14 @@ static inline bool hp_is_time(const struct timespec *until)
 	return until->tv_nsec >= 0 && until->tv_nsec < 1000000000;
 }
 
-/* The headers declare the time as never null; the functions take it for no limit. */
+/* The headers declare the time as never null; the functions treat null as no limit. */
 static inline bool hp_is_time_or_none(const struct timespec *until)
 {
 	__asm__("" : "+r"(until));
 	return !until || hp_is_time(until);
 }
 
-/* Locks if that needs no waiting. */
+/* Locks if that needs no wait. */
 #define HP_WAY_TRY(object, kind_, side_, attempt) \
 	HP_WAY_TRY_HOW(object, kind_, side_, attempt, HP_GOT_PLAIN)
 
@@ -136,7 +138,7 @@ static inline bool hp_is_time_or_none(const struct timespec *until)
 	hp_way_tried(&call, use, result == 0, result == EBUSY, how); \
 	return result
 
-/* `told` does the same where there is something to tell. */
+/* `told` does the same if there is something to record. */
 #define HP_WAY_UNLOCK(object, real, told) \
 	struct hp_waiter_local *me = hp_waiter(); \
 	int result; \
@@ -164,7 +166,7 @@ static inline bool hp_is_time_or_none(const struct timespec *until)
 		hp_lock_made(&call); \
 	return result
 
-/* Waits for an object without a holder; `is_got` says if it came. */
+/* Waits for an object without a holder; `is_got` says if the wait succeeded. */
 #define HP_WAY_WAIT(object, kind_, real, is_got, is_late) \
 	HP_CALL_OF(object, kind_, HP_SIDE_ONLY); \
 	struct hp_use *use = hp_lock_use(&call); \

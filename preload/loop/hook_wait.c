@@ -137,7 +137,7 @@ static int first_of(const fd_set *set, int count)
 	return -1;
 }
 
-/* How many descriptors are waited for no one counts: `count` is one above the highest. */
+/* The number of watched descriptors is unknown: `count` is one above the highest. */
 static HP_HOT void selected(struct hp_turn *turn, int count, const fd_set *reads,
 			    const fd_set *writes, int result, int64_t asked_ns)
 {

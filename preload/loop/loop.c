@@ -23,16 +23,16 @@
 #include "segment/section_key.h"
 #include "segment/seq.h"
 
-#define LABEL_MAX 512 /* bytes of a name; longer ones are cut */
-#define RECORDS_MAX 100000 /* a damaged list must not hold us forever */
+#define LABEL_MAX 512	/* bytes of a name; longer ones are truncated */
+#define RECORDS_MAX 100000	/* a damaged list must not cause an endless loop */
 
 static struct hp_looper unborn;
-static struct hp_looper opening; /* of a thread that makes the process's record just now */
+static struct hp_looper opening;	/* of a thread that is creating the process's record */
 __thread struct hp_looper *hp_looper_pointer = &unborn;
 
 static _Atomic(struct hp_looper *) loopers;
 static bool is_wanted;
-static int end_number = -1; /* of preload/thread/end.h */
+static int end_number = -1;	/* of preload/thread/end.h */
 
 static void *at(uint64_t offset)
 {
@@ -183,7 +183,7 @@ static int only_fd(const struct hp_looper *me)
 	return me->only_call ? (int)me->only_source : -1;
 }
 
-/* The shortest of the longest makes room; returns the threshold for the next one. */
+/* Evicts the shortest of the longest; returns the threshold for the next one. */
 static HP_COLD uint64_t longest_put(struct hp_looper *me, struct hp_loop *loop,
 				    const struct hp_loop_first *span)
 {
@@ -302,7 +302,7 @@ static void fd_read(int fd, const void *buffer, size_t size)
 
 /* --- threads --- */
 
-/* Nothing in the segment that was left, and no call, is known any more. */
+/* Forgets everything in the previous segment, and all calls. */
 static void forget(struct hp_looper *me)
 {
 	me->site = 0;
@@ -365,7 +365,7 @@ static struct hp_looper *looper_new(void)
 	return me;
 }
 
-/* A signal handler that waits while its thread makes the process's record would wait for that. */
+/* A signal handler that waits while its thread creates the process's record would wait for that. */
 static bool is_on(void)
 {
 	struct hp_looper *before = hp_looper();
@@ -411,7 +411,7 @@ static struct hp_loop_site *site_of(struct hp_looper *me, uintptr_t caller)
 	return NULL;
 }
 
-/* One whose waits have no record yet makes room: the one that came first. */
+/* Evicts one whose waits have no record yet: the oldest. */
 static struct hp_loop_site *site_place(struct hp_looper *me)
 {
 	if (me->count < HP_LOOP_SITES)
@@ -466,7 +466,8 @@ HP_COLD struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call)
 	site = site_of(me, caller);
 	if (!site || !(site->told || site->own))
 		site = site_new(me, caller, call);
-	/* Of several loops of one thread the longest spans are requested again with each change. */
+	/* With several loops in one thread, the longest spans are looked up again at each
+	 * change. */
 	me->long_least = 0;
 	me->at = site;
 	me->loop = !site ? NULL : site->told ? site->told : site->own;
@@ -487,14 +488,14 @@ HP_COLD void hp_loop_label(const char *text)
 	me = open_thread();
 	if (!me)
 		return;
-	/* A program may say it before each wait: that costs this comparison. */
+	/* A program may name it before each wait: that costs this comparison. */
 	if (me->loop && me->loop->label && is_text(me->loop->label, text, length)) {
 		me->label = 0;
 		return;
 	}
 	if (!me->label || !is_text(me->label, text, length))
 		me->label = hp_text_new(text, length);
-	/* The next wait has to be met. */
+	/* The next wait is new. */
 	me->site = 0;
 }
 
@@ -567,7 +568,7 @@ static void dropped(void)
 		forget(me);
 }
 
-/* Records of threads that are gone with their image. */
+/* Records of threads that ended with their image. */
 static void free_records(struct hp_process *process)
 {
 	struct hp_account *account =

@@ -3,13 +3,13 @@
  * loop.h - waits for several descriptors, and the time between them.
  *
  * A stand-in reads the clock before and after the real call.  Both readings go to the record of the
- * thread's waits at this call: the time between two waits is a busy span.  The first waits are
- * counted in memory of the thread alone, since most threads that poll do so a few times
- * (HP_LOOP_MIN); then they get a record in the segment.
+ * thread's waits at this call: the time between two waits is a busy span.  The first waits
+ * (HP_LOOP_MIN) are counted only in the thread's memory, since most polling threads poll only
+ * a few times; then they get a record in the segment.
  *
- * Everything is recorded after the real call, so a wait that is cancelled or left by a jump doesn't
- * count: the next one finds the frame of that wait and takes no notice.  Waits of a signal handler
- * that interrupted one are not told.
+ * Everything is recorded after the real call, so a wait that is cancelled or left by a jump does
+ * not count: the next one finds the frame of that wait and ignores it. Waits of a signal handler
+ * that interrupted one are not recorded.
  *
  * Folder: preload/loop - event loops: stand-ins for calls that wait for several descriptors
  * May use: preload/channel preload/lock preload/wait preload/heap preload/thread preload/guest
@@ -31,39 +31,39 @@
 #include "segment/clock.h"
 #include "segment/layout/loop.h"
 
-#define HP_LOOP_SITES 12 /* calls at which one thread waits; more are not told */
+#define HP_LOOP_SITES 12	/* calls at which one thread waits; further ones are not recorded */
 
-struct hp_loop_first { /* a busy span without a record */
+struct hp_loop_first {	/* a busy span without a record */
 	uint64_t begin;
 	uint64_t ticks;
 };
 
 /* Waits at one call; `told` once they have a record. */
 struct hp_loop_site {
-	uintptr_t site; /* return address; 0 = unused */
-	struct hp_loop *told; /* NULL = they are counted in `own` */
-	struct hp_loop *own; /* NULL = they are counted nowhere */
-	struct hp_loop_first *spans; /* of `own`: HP_LOOP_MIN of them */
+	uintptr_t site;	/* return address; 0 = unused */
+	struct hp_loop *told;	/* NULL = they are counted in `own` */
+	struct hp_loop *own;	/* NULL = they are not counted */
+	struct hp_loop_first *spans;	/* of `own`: HP_LOOP_MIN of them */
 };
 
-#define HP_LOOP_OWN 4 /* calls whose waits are counted before they have a record */
+#define HP_LOOP_OWN 4	/* calls whose waits are counted before they have a record */
 
 /* A thread's own state; in a MADV_WIPEONFORK page. */
 struct hp_looper {
-	struct hp_loop *loop; /* where waits at `site` are counted; NULL = nowhere */
-	uintptr_t frame; /* of the stand-in that waits; 0 = none does */
-	uint64_t long_least; /* busy spans of so many ticks are among the longest */
-	uintptr_t site; /* of the last wait; 0 = not open, or forgotten */
-	struct hp_loop_site *at; /* of `site` */
-	struct hp_looper *next; /* list of the process */
-	_Atomic uint32_t state; /* 1 = a thread has it */
+	struct hp_loop *loop;	/* where waits at `site` are counted; NULL = not counted */
+	uintptr_t frame;	/* of the waiting stand-in; 0 = none */
+	uint64_t long_least;	/* busy spans of at least this many ticks are among the longest */
+	uintptr_t site;	/* of the last wait; 0 = not open, or forgotten */
+	struct hp_loop_site *at;	/* of `site` */
+	struct hp_looper *next;	/* list of the process */
+	_Atomic uint32_t state;	/* 1 = a thread has it */
 	uint32_t tid;
-	uint32_t count; /* of `sites` */
+	uint32_t count;	/* of `sites` */
 	uint32_t own_count;
-	uint64_t label; /* of the next wait: offset of a hp_text; 0 = none */
-	int only_fd; /* the epoll instance that the last wait's only event came from */
-	uint32_t only_call; /* enum hp_loop_call; 0 = it brought none, or several */
-	uint64_t only_source; /* of that event: number of the descriptor or, for epoll, its data */
+	uint64_t label;	/* of the next wait: offset of a hp_text; 0 = none */
+	int only_fd;	/* the epoll instance that the last wait's only event came from */
+	uint32_t only_call;	/* enum hp_loop_call; 0 = it returned none, or several */
+	uint64_t only_source;	/* of that event: number of the descriptor or, for epoll, its data */
 	struct hp_loop_site sites[HP_LOOP_SITES];
 	struct hp_loop own[HP_LOOP_OWN];
 	struct hp_loop_first spans[HP_LOOP_OWN][HP_LOOP_MIN];
@@ -78,8 +78,8 @@ extern const struct hp_recorder hp_loop_recorder;
 
 /* One wait. */
 struct hp_turn {
-	struct hp_loop *loop; /* NULL = it is not told */
-	uint64_t since; /* ticks; 0 = not taken */
+	struct hp_loop *loop;	/* NULL = it is not recorded */
+	uint64_t since;	/* ticks; 0 = not taken */
 };
 
 /* The first wait at this call, or after another one: where it is counted. */
@@ -94,14 +94,15 @@ void hp_loop_remote(struct hp_looper *me);
 /* A busy span has ended now. */
 void hp_loop_span(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);
 
-/* A wait ended by its timeout; its events are the first ones, or of another source; it was the one that makes a record. */
+/* A wait ended by its timeout; its events are the first ones, or from another source; it was the
+ * one that creates a record. */
 void hp_loop_expired(struct hp_loop *loop, uint64_t ticks, uint64_t asked_ns);
 void hp_loop_source(struct hp_loop *loop, uint64_t source);
 void hp_loop_tell(struct hp_looper *me);
 
 /*
- * The stack where the stand-in was called.  Not by the frame pointer: the sampler unwinds a waiting
- * thread from the kernel's information only: the program counter and the stack pointer.
+ * The stack where the stand-in was called.  Not the frame pointer: the sampler unwinds a waiting
+ * thread with only the kernel's information, the program counter and the stack pointer.
  */
 #ifdef __clang__
 #define HP_LOOP_FRAME ((uintptr_t)__builtin_frame_address(0))
@@ -109,7 +110,7 @@ void hp_loop_tell(struct hp_looper *me);
 #define HP_LOOP_FRAME ((uintptr_t)__builtin_dwarf_cfa())
 #endif
 
-/* A wait of a handler that came during another one lies below it on the stack. */
+/* A handler's wait during another wait is below it on the stack. */
 static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp_loop_call call)
 {
 	const uintptr_t frame = HP_LOOP_FRAME;

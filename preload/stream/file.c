@@ -3,8 +3,8 @@
  * file.c - see file.h.
  *
  * A thread that reads a FILE alone has it in its struct hp_streamer and counts
- * without atomics. When a second thread comes, the FILE leaves the first one's
- * struct for good: from then on all calls are watched.
+ * without atomics. When a second thread reads it, the FILE leaves the first
+ * one's struct for good: from then on all calls are watched.
  */
 #include "preload/stream/file.h"
 
@@ -120,7 +120,7 @@ static bool is_shared(const struct hp_stream_open *open)
 	return atomic_load_explicit(&open->owner, memory_order_relaxed) == &shared;
 }
 
-/* This thread counts it alone, unless another one has come. */
+/* This thread counts it alone, unless another one reads it, too. */
 static void own(struct hp_stream_open *open, FILE *file, struct hp_stream_part *part)
 {
 	uint32_t flags = atomic_load_explicit(&open->flags, memory_order_relaxed);
@@ -148,7 +148,7 @@ static void own(struct hp_stream_open *open, FILE *file, struct hp_stream_part *
 	file_set(&me->near, file);
 	if (is_placed)
 		file_set(&me->file, file);
-	/* Another thread has come meanwhile and may not have found it here. */
+	/* Another thread has read it meanwhile, and may not have found it here. */
 	if (atomic_load(&open->owner) != me) {
 		file_set(&me->file, NULL);
 		file_set(&me->near, NULL);
@@ -162,7 +162,7 @@ static bool is_sane(const FILE *file)
 	return ((unsigned)file->_flags & FILE_MAGIC_MASK) == FILE_MAGIC;
 }
 
-/* Bytes in the buffer that were not taken; NOWHERE = unknown. */
+/* Unread bytes in the buffer; NOWHERE = unknown. */
 static uint64_t left_in(const FILE *file)
 {
 	const char *at = file->_IO_read_ptr, *end = file->_IO_read_end;
@@ -188,7 +188,7 @@ static bool is_regular(int fd)
 	return fd >= 0 && syscall(SYS_fstat, fd, &stat) == 0 && S_ISREG(stat.st_mode);
 }
 
-/* Where the bytes that are counted begin; 0 = wherever it is at the next call. */
+/* Where counting bytes starts; 0 = at the position of the next call. */
 static void mark_place(struct hp_stream_open *open, const FILE *file, bool is_known)
 {
 	bool is_told = is_known && !is_shared(open) &&
@@ -222,7 +222,7 @@ static void meet(struct hp_stream_open *open, struct hp_stream_part *part, const
 	atomic_store_explicit(&part->settled, !(flags & HP_FILE_PLACED), memory_order_relaxed);
 }
 
-/* Adds the bytes read since the start.  How bytes are counted from here on is open. */
+/* Adds the bytes read since the start. How bytes are counted from here on is undecided. */
 static void settle(struct hp_stream_open *open, struct hp_stream_part *part, const FILE *file)
 {
 	uint64_t start = atomic_load_explicit(&open->start, memory_order_relaxed), now;
@@ -241,8 +241,8 @@ static void settle(struct hp_stream_open *open, struct hp_stream_part *part, con
 }
 
 /*
- * Bytes that calls took within the buffer since the last one that was watched. Where something
- * else has filled it (getc_unlocked isn't a call, fscanf is not counted) they are not known.
+ * Bytes that calls took within the buffer since the last one that was watched. If something
+ * else has filled it (getc_unlocked is not a call, fscanf is not counted), they are unknown.
  */
 static void catch_up(const struct hp_stream_open *open, struct hp_stream_part *part,
 		     const FILE *file)
@@ -270,7 +270,7 @@ static uint64_t key_of(const FILE *file)
 	return (uint64_t)(uintptr_t)file;
 }
 
-/* One that was closed by a way that is not seen. */
+/* One that was closed in an unrecorded way. */
 static void drop_stale(FILE *file)
 {
 	struct hp_stream_open *open = hp_stream_of(key_of(file));
@@ -304,7 +304,7 @@ void hp_file_opened(FILE *file, const char *name, const char *mode, uintptr_t ca
 	uint32_t flags = 0;
 	int saved;
 
-	/* Before the loader has relocated us, errno is out of reach. */
+	/* Before the loader has relocated us, errno is inaccessible. */
 	if (!file || !hp_stream_is_wanted || hp_is_early())
 		return;
 	saved = errno;
@@ -312,7 +312,7 @@ void hp_file_opened(FILE *file, const char *name, const char *mode, uintptr_t ca
 		errno = saved;
 		return;
 	}
-	/* One that is only written to: the FILE's address may have been another one's. */
+	/* One that is only written to: another FILE may have had this address. */
 	if (mode[0] != 'r' && !strchr(mode, '+')) {
 		drop_stale(file);
 		errno = saved;
@@ -346,7 +346,7 @@ static void finish(struct hp_stream_open *open, struct hp_stream_part *part, con
 	/* Wide characters are converted ahead of reads. */
 	if (file->_mode > 0 && !(file->_flags & FILE_AT_END))
 		hp_stream_flag(part, HP_STREAM_NO_BYTES);
-	/* No call was seen: from the beginning of a file it is known nevertheless. */
+	/* No call was recorded: from the beginning of a file it is known nevertheless. */
 	if (!(flags & HP_FILE_MET)) {
 		if (file->_IO_read_base)
 			hp_stream_flag(part, HP_STREAM_NO_ITEMS);
@@ -409,7 +409,7 @@ void hp_file_sought(FILE *file)
 
 /* --- calls that are watched --- */
 
-/* The FILE is not the one that this thread counts alone, as far as it knows. */
+/* As far as this thread knows, it is not the FILE that it counts alone. */
 static HP_COLD struct hp_stream_open *find(FILE *file, uintptr_t caller)
 {
 	int saved = errno;
@@ -487,7 +487,7 @@ void hp_file_end_refill(const struct hp_file_call *call, FILE *file, bool is_fil
 		mark_place(call->open, file, true);
 }
 
-/* In the buffer as it was; in that and the next one; in more. */
+/* In the existing buffer; in that and the next one; in more. */
 uint64_t hp_file_text_size(const struct hp_file_call *call, const FILE *file, const char *text,
 			   size_t room)
 {
@@ -523,7 +523,7 @@ void hp_file_forget(void)
 	}
 }
 
-/* A FILE that was closed by a way that is not seen may be no memory any more. */
+/* A FILE that was closed in an unrecorded way may no longer be mapped. */
 static void leave_one(struct hp_stream_open *open)
 {
 	FILE *file = (FILE *)(uintptr_t)atomic_load_explicit(&open->key, memory_order_relaxed);

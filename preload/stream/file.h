@@ -2,14 +2,14 @@
 /*
  * file.h - FILE streams: common parts of stand-ins of stdio.
  *
- * A call on a FILE whose buffer is not empty yields an item for certain. So
- * the usual call counts one and jumps to the real function: it never sees the
+ * A call on a FILE whose buffer is not empty certainly yields an item. So the
+ * usual call counts one and jumps to the real function, without seeing the
  * result. Only a call that finds the buffer empty, once in many lines, is
- * watched until it returns: it may meet the end.
+ * watched until it returns: it may reach the end.
  *
- * Bytes of a regular file are its position when the stream is closed, less the rest of the
- * buffer, less where it was opened. That takes nothing per
- * item, and is right whatever reads the FILE. Without such a position
+ * The bytes of a regular file are its position when the stream is closed, minus the rest
+ * of the buffer, minus the initial position. That costs nothing per item, and is correct
+ * whatever reads the FILE. Without such a position
  * (pipes, terminals, files also written to) bytes are counted: within a buffer
  * by its pointers, and each call that may fill the buffer is watched.
  */
@@ -26,12 +26,12 @@
 #define HP_FILE_PLACED 2	/* bytes are its position */
 #define HP_FILE_FRESH 4	/* its descriptor is new: it starts at 0 */
 #define HP_FILE_MIXED 8	/* it is written to, as well */
-#define HP_FILE_SEEK 16	/* one seek: they are counted from here on */
-#define HP_FILE_SEEKS_MAX 8	/* after so many its position is not queried any more */
+#define HP_FILE_SEEK 16	/* one seek: bytes are counted from here on */
+#define HP_FILE_SEEKS_MAX 8	/* after this many its position is no longer queried */
 
 /*
  * A thread's own state; in a MADV_WIPEONFORK page. Another thread may clear `file` and
- * `near`. They aren't atomics, since compilers would load those into a register first.
+ * `near`. They are not atomics, since compilers would load those into a register first.
  */
 struct hp_streamer {
 	uint64_t *items;	/* of `file` and `near`, in the segment */
@@ -47,7 +47,7 @@ static_assert(HP_EARLY_ZERO(offsetof(struct hp_streamer, near)), "the same");
 
 HP_THREAD_POINTER(struct hp_streamer, streamer)
 
-/* The stream of a FILE that was opened just now; `mode` as in fopen, `name` or NULL. */
+/* The stream of a newly opened FILE; `mode` as in fopen, `name` or NULL. */
 void hp_file_opened(FILE *file, const char *name, const char *mode, uintptr_t caller);
 
 /* It is about to be closed; its position is about to change by a seek, and has changed. */
@@ -69,14 +69,14 @@ void hp_file_begin(struct hp_file_call *call, FILE *file, uintptr_t caller);
 /* `size`: bytes that the call took, if it says so. */
 void hp_file_end(const struct hp_file_call *call, FILE *file, bool is_item, uint64_t size);
 
-/* The same of one that fills the buffer for characters that are taken without a call. */
+/* The same for one that fills the buffer for characters that are read without a call. */
 void hp_file_end_refill(const struct hp_file_call *call, FILE *file, bool is_filled);
 
 /* Bytes of a text that fgets put into `text`. */
 uint64_t hp_file_text_size(const struct hp_file_call *call, const FILE *file, const char *text,
 			   size_t room);
 
-/* The usual case: counted, and the call may be left to the real function. */
+/* The usual case: counts, and leaves the call to the real function. */
 static HP_HOT bool hp_file_count(FILE *file)
 {
 	struct hp_streamer *me = hp_streamer();
@@ -87,7 +87,7 @@ static HP_HOT bool hp_file_count(FILE *file)
 	return true;
 }
 
-/* The same of a call that takes `size` bytes, not 0, if the buffer has them. */
+/* The same for a call that reads `size` bytes, not 0, if the buffer has them. */
 static HP_HOT bool hp_file_count_near(FILE *file, size_t size)
 {
 	struct hp_streamer *me = hp_streamer();
@@ -99,7 +99,7 @@ static HP_HOT bool hp_file_count_near(FILE *file, size_t size)
 	return true;
 }
 
-/* For life.c: the library starts; no stream is known any more; the process ends. */
+/* For life.c: the library starts; all streams are forgotten; the process ends. */
 void hp_file_configure(void);
 void hp_file_forget(void);
 void hp_file_leave(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hook_accept.c - stand-ins for accept: a listening socket is a stream of
- * connections. It is met when it is first accepted from.
+ * connections. It starts with the first accept.
  *
  * Both are cancellation points: everything is counted after the real call.
  */

@@ -3,7 +3,7 @@
  * hook_dir.c - stand-ins for directories.
  *
  * A readdir takes far longer than a count, so each call is watched. A NULL with
- * errno as it was is the end; with another one it is an error.
+ * an unchanged errno is the end; otherwise it is an error.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static struct hp_stream_open *opens(uint64_t key, const char *path, enum hp_stre
 	struct hp_stream_open *open = NULL;
 	int saved;
 
-	/* Before the loader has relocated us, errno is out of reach. */
+	/* Before the loader has relocated us, errno is inaccessible. */
 	if (!hp_stream_is_wanted || hp_is_early())
 		return NULL;
 	saved = errno;

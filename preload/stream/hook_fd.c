@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_fd.c - stand-ins for functions that make descriptors for reading events:
+ * hook_fd.c - stand-ins for functions that create descriptors for reading events:
  * timerfd, signalfd, inotify.
  *
  * They are read with read(), which reports these descriptors to us
@@ -40,7 +40,7 @@ HP_EXPORT int timerfd_create(int clock, int flags)
 	return opened(fd, HP_STREAM_TIMER, HP_CALLER);
 }
 
-/* With a descriptor it changes that one's events. */
+/* With a descriptor, it changes that descriptor's events. */
 HP_EXPORT int signalfd(int fd, const sigset_t *signals, int flags)
 {
 	int result = hp_real()->signalfd(fd, signals, flags);

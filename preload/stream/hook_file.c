@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_file.c - stand-ins for stdio: stand-ins that open, read and close a
+ * hook_file.c - stand-ins for stdio functions that open, read and close a
  * FILE.
  *
  * All may be cancelled, and reads may be left by a jump: everything is counted
- * after the real call, and nothing is held across it. Not seen: the scanf family
- * and wide characters; of getc_unlocked as a macro only that it fills the
- * buffer. Bytes of regular files are right nevertheless.
+ * after the real call, and nothing is held across it. Not covered: the scanf
+ * family and wide characters; of getc_unlocked as a macro, only that it fills
+ * the buffer. Bytes of regular files are correct nevertheless.
  */
 /*
  * We define functions that <bits/stdio.h> would define inline; clang takes no
@@ -106,8 +106,8 @@ HP_EXPORT FILE *freopen64(const char *path, const char *mode, FILE *file)
 }
 
 /*
- * The function that a stand-in is for, by its place in struct hp_real: the usual case must not
- * pay for looking it up.
+ * The function behind a stand-in, by its place in struct hp_real: the usual case must not pay
+ * for a lookup.
  */
 static const void *real_at(size_t place)
 {

@@ -3,9 +3,9 @@
  * hook_gio.c - stand-ins for GInputStream of GLib, if the program has it
  * (preload/guest/absent.h).
  *
- * A stream is met when it is first read from. It is over when a read meets its
- * end or it is closed: objects are freed in many ways. GIO's own reads are not
- * seen.
+ * A stream starts when it is first read. It ends when a read reaches its end
+ * or it is closed: objects are freed in many ways. GIO's own reads are not
+ * recorded.
  */
 #include <errno.h>
 #include <sys/types.h>

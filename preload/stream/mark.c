@@ -17,8 +17,8 @@ static struct hp_stream_open *opens(uint64_t key, enum hp_stream_origin origin, 
 }
 
 /*
- * An unknown object starts a stream.  Most bytes of a large item come before it and wait in
- * `start`, which other streams have for positions.
+ * An unknown object starts a stream.  Most bytes of a large item are reported before it and
+ * kept in `start`, which other streams use for positions.
  */
 static void item(uint64_t key, uint64_t size, bool is_more, const char *text, uintptr_t caller)
 {

@@ -139,7 +139,7 @@ struct hp_stream_open *hp_stream_opens(uint64_t key, const struct hp_stream_wish
 		atomic_store_explicit(&place->start, 0, memory_order_relaxed);
 		atomic_store_explicit(&place->flags, 0, memory_order_relaxed);
 		before = atomic_exchange_explicit(&place->part, part, memory_order_acq_rel);
-		/* Closed by a way that is not seen. */
+		/* Closed in an unrecorded way. */
 		if (before)
 			hp_stream_part_end(before, HP_STREAM_CLOSED);
 	}

@@ -24,13 +24,13 @@
 
 #define NAME_SIZE_MAX 1000	/* bytes of a path */
 #define LABEL_SIZE_MAX 1000
-#define RECORDS_MAX 100000	/* a damaged list must not hold us forever */
+#define RECORDS_MAX 100000	/* a damaged list must not cause an endless loop */
 
 /* Ticks that a stamped item costs, the share of the time that may go there, and how far ahead. */
 #define STAMP_COST 200
 #define STAMP_SHARE 50
 #define STAMP_AHEAD 1024
-#define STAMP_GAP 256	/* without credit: two in a row of so many, at random */
+#define STAMP_GAP 256	/* without credit: two in a row out of this many, at random */
 
 bool hp_stream_is_wanted;
 
@@ -114,7 +114,7 @@ static struct hp_stream *stream_new(struct hp_account *account, const struct hp_
 	return stream;
 }
 
-/* Names are compared with the first one only: it matters whether it stands for all. */
+/* Names are compared only with the first one: what matters is whether it stands for all. */
 static void name_compare(struct hp_stream *stream, const char *name)
 {
 	const struct hp_text *first = stream->name ? at(stream->name) : NULL;
@@ -136,7 +136,7 @@ void hp_stream_label(struct hp_stream *stream, const char *text)
 				      memory_order_release);
 }
 
-/* Two threads may make one each: the report adds them up. */
+/* Two threads may create one each: the report adds them up. */
 static struct hp_stream *stream_of(const struct hp_stream_wish *wish)
 {
 	struct hp_account *account = account_of(hp_self->process);
@@ -196,7 +196,7 @@ struct hp_stream_part *hp_stream_part_new(const struct hp_stream_wish *wish, boo
 
 	if (stream && !part)
 		part = part_make(stream);
-	/* A name used again by each of its items would be lost as often. */
+	/* A name reused by each of its items would be lost as often. */
 	if (!part) {
 		if (wish->origin == HP_STREAM_OPENED)
 			count_lost();
@@ -272,12 +272,12 @@ static uint32_t tid_now(void)
 
 	if (me->state == HP_THREAD_OPEN || me->state == HP_THREAD_BUSY)
 		return me->tid;
-	/* Asking the kernel takes longer than all the rest of a stamp. */
+	/* Asking the kernel takes longer than the rest of a stamp. */
 	thread = hp_channel_thread_open();
 	return thread ? thread->tid : hp_confine_tid();
 }
 
-/* A writer that stops in here has been overtaken by all others: its entry is left out. */
+/* A writer stopped in this entry has been overtaken by all others: its entry is skipped. */
 static void entry_write(struct hp_stream_log *log, uint64_t now, uint64_t item, uint64_t size,
 			const char *text)
 {

@@ -5,15 +5,15 @@
  *
  * A table of the process leads from an address or a descriptor to the open
  * instance. All counts are in the segment: in the instance's part of the
- * record of the place that opened it. So ten thousand files that one place
- * opens are one record, with as many parts as were open at once.
+ * record of the place that opened it. So ten thousand files opened by one
+ * place are one record, with as many parts as were open at once.
  *
- * Counts are exact. Time stamps cost a reading of the clock, so as many items
- * are stamped as 2 % of the time pays for; without credit, two in a row are
+ * Counts are exact. Time stamps cost a clock reading, so as many items are
+ * stamped as fit into 2 % of the time; without credit, two in a row are
  * stamped at random, which gives one gap.
  *
- * Folder: preload/stream - streams: files, directories, sockets that are
- *   accepted from, and those that the program marks
+ * Folder: preload/stream - streams: files, directories, listening
+ *   sockets, and those that the program marks
  * May use: preload/channel preload/lock preload/wait preload/heap preload/call
  *   preload/thread preload/guest segment segment/layout util include
  */
@@ -81,13 +81,13 @@ static HP_HOT struct hp_stream_open *hp_stream_of(uint64_t key)
 	return HP_UNLIKELY(!hp_stream_table) ? NULL : hp_stream_find(key);
 }
 
-/* The instance ends; false = it was not open any more. */
+/* The instance ends; false = it was no longer open. */
 bool hp_stream_ends(struct hp_stream_open *open, enum hp_stream_end how);
 
 /* Those that are open. */
 void hp_stream_each(void (*visit)(struct hp_stream_open *open));
 
-/* None is open any more. */
+/* Forgets all open instances. */
 void hp_stream_forget(void);
 
 /* --- stream.c: records and counts --- */
@@ -102,13 +102,13 @@ void hp_stream_label(struct hp_stream *stream, const char *text);
 /* Counts items of `size` bytes in all (UINT64_MAX = not known); `text` for the log, or NULL. */
 void hp_stream_items(struct hp_stream_part *part, uint64_t count, uint64_t size, const char *text);
 
-/* The end was met, after the last item. */
+/* The end was reached, after the last item. */
 void hp_stream_meets_end(struct hp_stream_part *part);
 
 /* Flags of the record: HP_STREAM_NO_BYTES and the like. */
 void hp_stream_flag(const struct hp_stream_part *part, uint32_t flags);
 
-/* The record was another process's, which has ended: its open objects are left behind. */
+/* The record belonged to an ended process, whose open objects are left behind. */
 void hp_stream_fold(struct hp_process *process);
 
 /* Items of the present instance so far. */
@@ -126,13 +126,13 @@ static inline uint64_t hp_stream_fd_key(int fd)
 	return HP_STREAM_KEY_FD | (uint64_t)fd;
 }
 
-/* A descriptor that is a stream was read from; is about to be closed. */
+/* A descriptor that is a stream was read; is about to be closed. */
 void hp_stream_fd_read(int fd, const void *buffer, size_t size);
 void hp_stream_fd_closed(int fd);
 
 /* --- mark.c: HOTPATH_STREAM and the like --- */
 
-/* hotpath_label() of include/hotpath.h, with one of its marks of streams. */
+/* hotpath_label() of include/hotpath.h, with one of the stream marks. */
 void hp_stream_mark(int what, const void *object, const char *text, uintptr_t caller);
 
 #endif

@@ -59,7 +59,7 @@ void hp_account_image(uint32_t pid)
 	syscall(SYS_prctl, PR_GET_NAME, image_name);
 }
 
-/* ---- the image before ---- */
+/* ---- the previous image ---- */
 
 /* Newest of the images of this process that ended by exec. */
 static const struct hp_process *image_find(uint32_t pid, uint64_t started)
@@ -204,7 +204,7 @@ void hp_account_fold(const struct hp_process *process)
 		run->peak_rss_kb = account->peak_rss_kb;
 }
 
-/* ---- an image's own ---- */
+/* ---- the current image ---- */
 
 static enum hp_beginning beginning_of(uint32_t pid)
 {

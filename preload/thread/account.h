@@ -21,7 +21,7 @@ struct hp_account_begin {
 	uint64_t cpu_ns;	/* the kernel's counts at that time */
 	uint64_t minor_faults;
 	uint64_t major_faults;
-	uint64_t start_ticks;	/* of its life; 0 = unknown */
+	uint64_t start_ticks;	/* of its lifetime; 0 = unknown */
 };
 
 /* At the start of an image: its name, and the process in which it began. */

@@ -157,8 +157,8 @@ bool hp_level_enter(void)
 	error = hp_above.enter();
 	if (error) {
 		atomic_store(&place, ALONE);
-		hp_say("not recorded any further after it dropped privileges: ",
-		       error == -ENOMEM ? "no addresses" : "the helper process gives no segment",
+		hp_say("no longer recorded after it dropped privileges: ",
+		       error == -ENOMEM ? "no addresses" : "the helper process provides no segment",
 		       NULL);
 		return false;
 	}

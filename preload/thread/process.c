@@ -131,7 +131,7 @@ static uint32_t own_pid(void)
  * Records of this process's earlier images. The kernel keeps counting CPU time
  * across exec, so the last image's value includes theirs. An image of the same
  * executable continues in its own record; otherwise a program that keeps
- * executing itself would fill the segment. No one else takes it, since the
+ * executing itself would fill the segment. Nobody else takes it, since the
  * process is alive.
  */
 static struct hp_process *image_before(uint64_t object, uint64_t started)
@@ -283,7 +283,7 @@ bool hp_self_open(void)
 		return false;
 	}
 	self_forget();
-	/* Children of a process that unmapped a part of the segment have just as little of it. */
+	/* Children of a process that unmapped a part of the segment have the same small part. */
 	process = hp_room_may_look() ? process_get() : NULL;
 	hp_self->process = process;
 	hp_self->pid = own_pid();

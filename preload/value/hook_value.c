@@ -2,8 +2,8 @@
 /*
  * hook_value.c - HOTPATH_DBG, HOTPATH_VAL and HOTPATH_GAUGE_* of include/hotpath.h.
  *
- * A text is read only where the kernel says that it can be: a pointer to characters need not be one to a
- * text, and the program never meant to read it here.
+ * A text is read only if the kernel says that it is readable: a pointer to characters need not
+ * point to a text, and the program never meant to read it here.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static double number_of(uint64_t bits)
 	return number;
 }
 
-/* Rare: most changes aren't logged. */
+/* Rare: most changes are not logged. */
 static HP_COLD void bound_move(uint64_t *bound, double number, bool is_least)
 {
 	uint64_t was = __atomic_load_n(bound, __ATOMIC_RELAXED);
@@ -51,7 +51,7 @@ static HP_COLD void bound_move(uint64_t *bound, double number, bool is_least)
 #define COUNT_ONE (UINT64_C(1) << HP_VALUE_TYPE_BITS)
 #define COUNT_MASK (~(COUNT_ONE - 1))
 
-/* All that most changes do not need: new bounds, an entry of the log. */
+/* Work that most changes do not need: new bounds, an entry of the log. */
 static HP_COLD void gauge_rest(struct hp_shown *value, const struct hotpath_value *place,
 			       uint64_t count, double now)
 {
@@ -103,7 +103,7 @@ static uint64_t whole(const void *value, unsigned long size, bool is_signed)
 {
 	uint64_t bits = 0;
 
-	/* Little endian, as all that the library runs on. */
+	/* Little endian, like all supported platforms. */
 	memcpy(&bits, value, size < sizeof(bits) ? size : sizeof(bits));
 	if (is_signed && size < sizeof(bits)) {
 		unsigned shift = 64 - 8 * (unsigned)size;

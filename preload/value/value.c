@@ -2,8 +2,8 @@
 /*
  * value.c - see value.h: records, and their logs.
  *
- * Records hang in a list of the process.  A record is looked for, and if it is missing pushed on
- * top of exactly the list that was looked through: none is there twice.
+ * Records are in a list of the process. A thread searches for a record, and if it is missing,
+ * pushes it onto exactly the list that it searched: so none exists twice.
  */
 #include "preload/value/value.h"
 
@@ -22,14 +22,14 @@
 #include "segment/seq.h"
 #include "util/random.h"
 
-#define VALUE_NAME_MAX 1000 /* bytes */
+#define VALUE_NAME_MAX 1000	/* bytes */
 #define FILE_MAX 4000
 
 /* Ticks that an entry costs, the share of the time that may go there, and how far ahead. */
 #define LOG_COST 200
 #define LOG_SHARE 50
 #define LOG_AHEAD 1024
-#define LOG_GAP 256 /* without credit: one of so many, at random */
+#define LOG_GAP 256	/* without credit: one in this many, at random */
 
 static bool is_wanted;
 
@@ -88,7 +88,7 @@ static struct hp_shown *value_new(const struct hotpath_value *place, enum hp_val
 	return value->name ? value : NULL;
 }
 
-/* A record that an ended process of the same program left continues; its sum was that process's. */
+/* A record that an ended process of the same program left is continued, except for its sum. */
 static void value_adopt(struct hp_shown *value)
 {
 	uint32_t pid = hp_self->pid;
@@ -179,7 +179,7 @@ static uint32_t tid_now(void)
 	return hp_channel_thread()->key ? hp_channel_thread()->tid : hp_confine_tid();
 }
 
-/* Whoever stands still in there has been overtaken by all others: this one is left out. */
+/* A thread stopped in this entry has been overtaken by all others: this change is skipped. */
 static void entry_write(struct hp_value_entry *entry, uint64_t number, uint64_t now,
 			const struct hp_shown *value, const struct hp_value_change *changed)
 {
@@ -194,7 +194,7 @@ static void entry_write(struct hp_value_entry *entry, uint64_t number, uint64_t 
 	hp_seq_end(&entry->number, number);
 }
 
-/* How many changes go by until the next one is logged. */
+/* How many changes pass until the next one is logged. */
 static uint32_t next_one(struct hp_shown *value, uint64_t now, uint64_t number)
 {
 	const int64_t ahead = (int64_t)LOG_AHEAD * LOG_COST;

@@ -5,10 +5,10 @@
  * HOTPATH_DBG, HOTPATH_VAL and HOTPATH_GAUGE_* of include/hotpath.h come here.  A value and the
  * number of its change are one 16-byte word that changes by compare-exchange, so counts, the last value,
  * least and most are exact whatever threads do.  A log entry needs the clock, which costs more
- * than all the rest, so as many changes are logged as 2 % of the time pays for; entries say
- * which change they are of.
+ * than all the rest, so as many changes are logged as fit into 2 % of the time; each entry has
+ * its change's number.
  *
- * A place in the program knows its record.  It also knows whose record: a forked child, or a
+ * A place in the program stores its record and the record's process: a forked child, or a
  * process that has entered another segment, finds another process there and searches again.
  *
  * Folder: preload/value - values that the program shows by include/hotpath.h
@@ -31,7 +31,7 @@
 
 extern const struct hp_recorder hp_value_recorder;
 
-/* The record of a place: found or made; NULL = nothing is recorded, or no room. */
+/* The record of a place, found or created; NULL = nothing is recorded, or no room. */
 struct hp_shown *hp_value_meet(struct hotpath_value *place, enum hp_value_kind kind);
 
 /* The place's `key` is its record. */
@@ -51,25 +51,25 @@ static inline struct hp_shown *hp_value_of(struct hotpath_value *place, enum hp_
 struct hp_value_change {
 	const struct hotpath_value *place;
 	uint64_t bits;
-	uint32_t type; /* enum hp_value_type */
-	uint32_t size; /* of `bytes` */
-	const char *bytes; /* NULL = none */
+	uint32_t type;	/* enum hp_value_type */
+	uint32_t size;	/* of `bytes` */
+	const char *bytes;	/* NULL = none */
 };
 
-/* Change `number` is logged, since its turn has come; the last of those with bytes is kept anyway. */
+/* Change `number` is logged, since it is due; the last one with bytes is kept anyway. */
 void hp_value_log(struct hp_shown *value, uint64_t number, const struct hp_value_change *changed);
 void hp_value_keep(struct hp_shown *value, uint64_t number, const struct hp_value_change *changed);
 
-/* Is it this change's turn?  No countdown: the next locked instruction would wait for its store. */
+/* Is this change due? Not a countdown: the next locked instruction would wait for its store. */
 static inline bool hp_value_is_due(const struct hp_shown *value, uint64_t number)
 {
 	return number >= __atomic_load_n(&value->due, __ATOMIC_RELAXED);
 }
 
 /*
- * Replaces both words if they still have the expected values; else returns the present ones.
- * The processor's own instruction: compilers would call a function of libatomic, which takes a
- * lock where none exists.
+ * Replaces both words if they still have the expected values; else returns the current ones.
+ * Uses the processor's instruction: compilers would call a function of libatomic, which takes
+ * a lock if there is none.
  */
 static inline bool hp_value_swap(struct hp_shown *value, uint64_t was[2], uint64_t bits,
 				 uint64_t count)

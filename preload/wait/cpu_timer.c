@@ -2,11 +2,11 @@
 /*
  * cpu_timer.c - see cpu_timer.h.
  *
- * A thread's timer is made by the thread itself: the first one's when the
- * process gets its record, the others' in front of their start routine, and
- * ended by the destructor of a key.  The kernel ends timers with exec and gives
- * a forked child none.  The signal's value leads the handler to its ring, so it
- * needs no thread-local storage.
+ * Each thread creates its own timer: the first one when the process gets its
+ * record, the others before their start routine. The destructor of a key ends
+ * it. The kernel ends timers at exec and does not pass them to forked children.
+ * The signal's value leads the handler to its ring, so it needs no thread-local
+ * storage.
  */
 #include "preload/wait/cpu_timer.h"
 
@@ -54,13 +54,13 @@ struct action {
 	uint64_t mask;
 };
 
-/* One thread's; taken over by a later one.  The tables lie after it. */
+/* Belongs to one thread; taken over by a later one. The tables follow it. */
 struct hp_timer_local {
 	struct hp_timer_local *next;
 	_Atomic uint32_t state;	/* enum hp_state */
 	_Atomic uint32_t is_busy;	/* its handler runs */
 	struct hp_ticker *ticker;
-	uint32_t pid;	/* whose timer it is: in a forked child another one */
+	uint32_t pid;	/* the timer's owner: in a forked child another one */
 	int id;	/* of the timer, the kernel's; -1 = none */
 	uint64_t parent;	/* flags of its samples */
 	void *(*routine)(void *);	/* of a thread that starts */
@@ -71,14 +71,14 @@ struct hp_timer_local {
 
 extern int find_object(void *, void *) __asm__("_dl_find_object") __attribute__((weak));
 
-/* Called by pthread_atfork of the C library's static part; glibc's own, as all of this. */
+/* Called by pthread_atfork of the C library's static part; specific to glibc, like all of this. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
 	__attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static bool is_on;
 static _Atomic(struct hp_timer_local *) locals;	/* of this process: see `owner` */
-static uint32_t owner;	/* pid of the process whose they are */
+static uint32_t owner;	/* pid of the process that they belong to */
 static int end_number = -1;	/* of preload/thread/end.h */
 static struct action under;	/* the C library's */
 
@@ -171,9 +171,9 @@ __asm__(".pushsection .text\n"
 #endif
 
 /*
- * The C library sets its own handler with the first thread, whose start is behind
- * us then.  Until ours is back the other one gets our signals and ignores them:
- * it checks their sender.
+ * The C library sets its own handler when the first thread is created, before
+ * this. Until ours is restored, that one gets our signals and ignores them: it
+ * checks their sender.
  */
 static bool signal_take(void)
 {
@@ -231,7 +231,8 @@ static void timer_set(int id, uint64_t interval_ns)
 	syscall(SYS_timer_settime, id, 0, &each, NULL);
 }
 
-/* MOVING until it says whose it is: the sampler would free it once more, by its owner before. */
+/* MOVING until its owner is stored: the sampler would free it again, because of its previous
+ * owner. */
 static struct hp_ticker *ticker_free(void)
 {
 	uint64_t offset = atomic_load_explicit(&ticking()->tickers, memory_order_acquire);
@@ -263,7 +264,7 @@ static struct hp_ticker *ticker_take(uint32_t tid)
 	HP_ASSERT(offset || atomic_load(&ticker->state) == HP_MOVING);
 	ticker->pid = hp_self->pid;
 	ticker->tid = tid;
-	/* The sampler may look, see sampler/sample/orphan.h: in this order. */
+	/* The sampler may read it, see sampler/sample/orphan.h: in this order. */
 	__atomic_store_n(&ticker->process, hp_segment_offset(&hp_segment, hp_self->process),
 			 __ATOMIC_RELEASE);
 	__atomic_store_n(&ticker->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);
@@ -294,12 +295,12 @@ static bool walker_init(struct hp_walker *walker)
 	walker->rows = (struct hp_cfi_row *)(pages + room);
 	walker->row_shift = 64 - PAIR_BITS;
 	walker->is_readable = hp_readable_few;
-	/* Asking the loader otherwise takes its lock, which this thread may have. */
+	/* Other ways of asking the loader take its lock, which this thread may hold. */
 	walker->mode = &find_object ? HP_WALK_AUTO : HP_WALK_FP;
 	return true;
 }
 
-/* Those of another process are its memory, which a forked child has a copy of. */
+/* Those of another process are in its memory, of which a forked child has a copy. */
 static void locals_know(void)
 {
 	if (owner == hp_self->pid)
@@ -345,7 +346,7 @@ static struct hp_timer_local *local_take(void)
 
 static void local_give(struct hp_timer_local *me)
 {
-	/* Release: the next thread finds all of it as we leave it. */
+	/* Release: the next thread finds everything as we leave it. */
 	atomic_store_explicit(&me->state, HP_FREE, memory_order_release);
 }
 
@@ -385,7 +386,8 @@ static void begin(struct hp_timer_local *me)
 	timer_set(me->id, ticking()->interval_ns);
 }
 
-/* The destructor of the key.  When the timer is deleted its signal has come or never does. */
+/* The destructor of the key. Once the timer is deleted, its signal has either arrived or never
+ * will. */
 static void end(void *data)
 {
 	struct hp_timer_local *me = data;
@@ -407,8 +409,8 @@ static bool may_sample(void)
 }
 
 /*
- * The process has entered another segment: its timers continue, and their samples go there. A
- * thread in the handler just now writes to the old place, to no effect.  Does the calling
+ * The process has entered another segment: its timers continue, and their samples go there.
+ * A thread currently in the handler writes to the old place, without effect. Does the calling
  * thread have one?
  */
 static bool retarget(void)
@@ -432,7 +434,7 @@ static bool retarget(void)
 	return is_among;
 }
 
-/* The calling thread gets a timer. */
+/* Gives the calling thread a timer. */
 static void opened(void)
 {
 	static uint32_t drops;
@@ -541,7 +543,7 @@ void hp_timer_go_on(void)
 			timer_set(me->id, ticking()->interval_ns);
 }
 
-/* In the child of fork(); others are met by their first hook, allocation or lock. */
+/* In the child of fork(); other children are noticed at their first hook, allocation or lock. */
 static void after_fork(void)
 {
 	int saved = errno;
@@ -550,7 +552,7 @@ static void after_fork(void)
 	errno = saved;
 }
 
-/* As the helper process would ask for it, but of this thread, and closed again. */
+/* As the helper process would open it, but for this thread, and closed again. */
 static bool is_perf_refused(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
@@ -566,7 +568,7 @@ static bool is_perf_refused(void)
 	return fd < 0 && (errno == EACCES || errno == EPERM || errno == ENOSYS);
 }
 
-/* A tick of the kernel is the least that the clock advances by. */
+/* The clock advances at least by a kernel tick. */
 static uint32_t interval_of(const struct hp_settings *settings)
 {
 	uint64_t wish = SECOND_NS / hp_settings_cpu_hz(settings);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cpu_timer.h - samples of the CPU without the kernel's counters: a CPU timer for
- * each thread, whose signal's handler notes the stack.
+ * each thread, whose signal handler records the stack.
  *
- * Why the program doesn't notice it:
+ * Why the program does not notice it:
  *
  * - The signal is one that the C library keeps for itself (SIGSETXID, between
  *   the standard signals and SIGRTMIN).  Its functions refuse it or leave it out
@@ -16,8 +16,8 @@
  * - Nothing is locked or allocated in the handler.  Stack is used as by any
  *   handler: on the alternate stack, if the program has one.
  *
- * It remains a signal handler in someone else's process, so it is installed on
- * request only: HOTPATH_CPU=timer; or functions-cpu by its name, where
+ * It remains a signal handler in someone else's process, so it is installed
+ * only on request: HOTPATH_CPU=timer, or functions-cpu requested by name if
  * perf_event_open is refused.
  */
 #ifndef HP_PRELOAD_WAIT_CPU_TIMER_H
@@ -28,17 +28,17 @@
 
 #include "preload/guest/above.h"
 
-/* Configured it decides, for the whole session if this is the first process. */
+/* When configured, it decides, for the whole session if this is the first process. */
 extern const struct hp_recorder hp_timer_recorder;
 
-/* pthread_create and thrd_create, of a thread that gets a timer if one is wanted. */
+/* pthread_create and thrd_create, for a thread that gets a timer if requested. */
 int hp_timer_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*routine)(void *),
 		    void *argument);
 int hp_timer_create_c11(thrd_t *thread, thrd_start_t routine, void *argument);
 
 /*
- * Before a seccomp filter, which may forbid a handler to return: no timer fires
- * any more, and no handler runs.  The filter was refused: they fire again.
+ * Before a seccomp filter, which may forbid a handler to return: stops all
+ * timers and handlers. The filter was refused: starts them again.
  */
 void hp_timer_stop(void);
 void hp_timer_go_on(void);

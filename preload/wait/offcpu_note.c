@@ -2,9 +2,9 @@
 /*
  * offcpu_note.c - see offcpu_note.h.
  *
- * A ring for each thread that ever waited, in the segment; another thread's when
- * that one has ended.  A signal handler that waits while its thread writes a
- * note makes none, and a child of vfork makes none.
+ * A ring in the segment for each thread that ever waited; after its end another
+ * thread uses it. A signal handler that waits while its thread writes a note
+ * writes none, nor does a child of vfork.
  */
 #include "preload/wait/offcpu_note.h"
 
@@ -30,10 +30,10 @@
 
 #define COPY_MAX 4096u	/* bytes of the stack */
 #define WINDOW_NOTES \
-	1000	/* and so many waits a window, as the helper does with stacks of the kernel */
+	1000	/* and this many waits per window, like the helper with the kernel's stacks */
 #define WINDOW_NS UINT64_C(250000000)
-#define SHARE_OF_SEGMENT 16	/* rings take no more of it */
-#define RINGS_MAX 100000	/* a damaged list must not hold us forever */
+#define SHARE_OF_SEGMENT 16	/* the largest share of it that rings take */
+#define RINGS_MAX 100000	/* a damaged list must not cause an endless loop */
 
 const _Atomic uint32_t hp_offcpu_note_off;
 ptrdiff_t hp_offcpu_note_least_at;
@@ -80,9 +80,9 @@ const struct hp_recorder hp_offcpu_note_recorder = { .configure = configure, .en
 /* ---- rings ---- */
 
 /*
- * MOVING until it says whose it is: the sampler would free it once more, under its
- * previous owner's name.  Notes left in it have their owner's name, so it is not taken
- * before they were read.
+ * MOVING until its owner is stored: the sampler would free it again under its previous
+ * owner's name. Notes left in it belong to that owner, so it is not taken before they
+ * were read.
  */
 static bool ring_claim(struct hp_offcpu_ring *ring)
 {
@@ -137,7 +137,7 @@ static struct hp_offcpu_ring *ring_take(void)
 	HP_ASSERT(offset || atomic_load(&ring->state) == HP_MOVING);
 	ring->pid = hp_self->pid;
 	ring->tid = hp_confine_tid();
-	/* The sampler may look, see sampler/sample/orphan.h: in this order. */
+	/* The sampler may read it, see sampler/sample/orphan.h: in this order. */
 	__atomic_store_n(&ring->process, hp_segment_offset(&hp_segment, hp_self->process),
 			 __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->image, hp_self->process->start_ticks, __ATOMIC_RELEASE);
@@ -177,7 +177,7 @@ static uint64_t stack_size(struct hp_offcpu_ring *me, uintptr_t sp)
 	if (sp < me->stack_low || sp >= me->stack_high) {
 		uintptr_t end = hp_readable_stack_end(sp);
 
-		/* A stack of the program's own making: as far as the page continues which we are. */
+		/* A stack made by the program: up to the end of the current page. */
 		if (!end)
 			return rest;
 		me->stack_low = sp;
@@ -186,7 +186,7 @@ static uint64_t stack_size(struct hp_offcpu_ring *me, uintptr_t sp)
 	size = me->stack_high - sp;
 	if (size > COPY_MAX)
 		size = COPY_MAX;
-	/* Fibers may lie below a thread's stack, and the memory above one may be unmapped. */
+	/* Fibers may be below a thread's stack, and the memory above one may be unmapped. */
 	return size <= rest || hp_readable_few(sp + rest, 1) ? size : rest;
 }
 
@@ -236,7 +236,7 @@ static bool is_noted(uint64_t took)
 	return !(least & HP_OFFCPU_LONG) || took >= (uint64_t)least * HP_OFFCPU_LONG_RATIO;
 }
 
-/* Word by word: memcpy may be a checker's, which objects to reads of the stack. */
+/* Word by word: memcpy may be a checker's, which objects to such reads of the stack. */
 static void words_put(const struct hp_ring *ring, uint64_t at, uintptr_t from, uint64_t count)
 {
 	const volatile uint64_t *word = (const volatile uint64_t *)from;
@@ -278,7 +278,7 @@ __attribute__((noinline)) HP_COLD void hp_offcpu_note_write(uint64_t since, enum
 							    int fd)
 {
 	const struct hp_path_frame frame = HP_PATH_FRAME;
-	/* One moment by both clocks: the following takes its time. */
+	/* One moment on both clocks: the rest takes time. */
 	const uint64_t now_ns = hp_clock_raw_ns(), now = hp_ticks();
 	int saved = errno;
 	struct hp_offcpu_ring *me = hp_is_confined() ? NULL : ring_of_thread();

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * offcpu_note.h - where a thread waited, for the helper that knows only when.
+ * offcpu_note.h - where a thread waited, for the helper, which only knows when.
  *
- * The kernel tells every user when a thread left the CPU and came back, but
- * gives a stack only to users who may sample the kernel.  For others the helper
- * asks for notes (hp_ticking.offcpu_least), and the stand-ins of calls that may
- * wait say after each that took long: from when to when, from where, and a piece
- * of the stack, which is as it was before the call.  Nothing is walked here; the
- * helper does that, and only for calls in which the thread was off the CPU.
+ * The kernel tells every user when a thread left the CPU and returned, but
+ * provides a stack only to users who may sample the kernel. For others the
+ * helper requests notes (hp_ticking.offcpu_least), and stand-ins of calls that
+ * may wait record after each long one: start and end, the caller, and a piece of
+ * the stack, which is the same as before the call. The helper walks the stack,
+ * and only for calls in which the thread was off the CPU.
  *
- * Not asked, that is a load and a compare; asked, two readings of the clock.
- * Nothing is held across the real call, so a call that is cancelled or left by a
- * jump is one without a note.
+ * Without a request, that costs a load and a comparison; with one, two clock
+ * readings. Nothing is held across the real call, so a call that is cancelled or
+ * left by a jump merely has no note.
  *
- * Folder: preload/wait - when a thread has no processor, and where it is when it has one:
- *   calls that wait, as they are noted by the thread itself, and CPU timers.
+ * Folder: preload/wait - when a thread is off the CPU, and where it is when it runs:
+ *   notes that threads write about their waiting calls, and CPU timers.
  * May use: preload/heap preload/call preload/thread preload/guest segment segment/layout unwind util
  */
 #ifndef HP_PRELOAD_WAIT_OFFCPU_NOTE_H
@@ -35,15 +35,15 @@
 #define HP_OFFCPU_NO_FD (-1)
 
 /*
- * A word that is 0, and how far hp_ticking.offcpu_least is from it, if it is requested:
- * no pointer (preload/guest/early.h).
+ * A word that is 0, and the distance of hp_ticking.offcpu_least from it, if requested:
+ * not a pointer (preload/guest/early.h).
  */
 extern __attribute__((visibility("hidden"))) const _Atomic uint32_t hp_offcpu_note_off;
 extern __attribute__((visibility("hidden"))) ptrdiff_t hp_offcpu_note_least_at;
 
 extern const struct hp_recorder hp_offcpu_note_recorder;
 
-/* The call since then waited: noted.  errno is kept. */
+/* Records a wait of the call since then. errno is kept. */
 void hp_offcpu_note_write(uint64_t since, enum hp_wait_on on, int fd);
 
 static inline uint32_t hp_offcpu_note_least(void)
@@ -58,7 +58,7 @@ static inline bool hp_offcpu_note_is_wanted(void)
 	return hp_offcpu_note_least() != 0;
 }
 
-/* In front of the real call: ticks; 0 = no one asks, or the thread may read no clock. */
+/* Before the real call: ticks; 0 = not requested, or the thread may not read the clock. */
 static inline uint64_t hp_offcpu_note_begin(void)
 {
 	return HP_UNLIKELY(hp_offcpu_note_is_wanted()) ? hp_ticks() : 0;

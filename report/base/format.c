@@ -30,7 +30,7 @@ static const struct unit time_units[] = {
 	{ 0, 1, 0, "ns" },
 };
 
-/* snprintf's decimal point is the locale's; no one calls setlocale here, so it is a dot. */
+/* snprintf's decimal point is the locale's; nobody calls setlocale here, so it is a dot. */
 static const char *time_with(struct hp_text_cell *cell, double ns, const char *gap)
 {
 	const struct unit *unit = time_units;

@@ -36,7 +36,7 @@ const char *hp_format_signed_bytes(struct hp_text_cell *cell, double bytes);
 /* 12.34% with 2 decimals, 99.9% with 1 */
 const char *hp_format_percent(struct hp_text_cell *cell, double percent, int decimals);
 
-/* 95, 99.9: no fraction when none exists. */
+/* 95, 99.9: without a fraction if there is none. */
 const char *hp_format_percentile(struct hp_text_cell *cell, double percentile);
 
 /* Columns of a terminal that UTF-8 text takes; bytes that aren't UTF-8 take one each. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * memory.h - allocate or exit: a report truncated by a failed allocation helps
- * no one, and exiting loses nothing.
+ * nobody, and exiting loses nothing.
  *
  * Folder: report/base - common parts of all commands: memory, text and numbers,
  *   JSON, maps, options, exit codes
@@ -18,8 +18,8 @@ void *hp_xrealloc(void *old, size_t count, size_t size);
 char *hp_xstrdup(const char *text);
 
 /*
- * A zeroed array with a place for each record that a file may claim.  Few are
- * ever touched, and only those cost memory.  Grows from `count` to `more`
+ * A zeroed array with a place for each record that a file may claim. Few are
+ * ever used, and only those cost memory.  Grows from `count` to `more`
  * places; `old` NULL = none yet.
  */
 void *hp_xsparse(void *old, size_t count, size_t more, size_t size);

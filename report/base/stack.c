@@ -30,7 +30,7 @@ static void *call_run(void *argument)
 	exit(call->run(call->argc, call->argv));
 }
 
-/* Signals of the process come to this thread, as they would to the only one. */
+/* The process's signals go to this thread, as they would to the only one. */
 static int start(struct call *call, pthread_t *thread)
 {
 	pthread_attr_t attributes;

@@ -4,7 +4,7 @@
  *
  * The path is walked component by component. A link's owner and text are read
  * through one descriptor, so it cannot be swapped in between; its text replaces
- * it in the path. Links in /proc have targets without a path, and no one else
+ * it in the path. Links in /proc have targets without a path, and nobody else
  * can create any there, so the kernel follows them.
  */
 #include "report/base/trusted_open.h"

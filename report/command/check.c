@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c - `hotpath check FILE`: is a processed profile whole?
+ * check.c - `hotpath check FILE`: is a processed profile valid?
  *
- * Viewers take a file whose places lead nowhere and show nonsense, or nothing.  So
- * every column's length is compared, and every place looked up, as far as
- * version 49 has tables: those that `hotpath report --export firefox` and samply
- * 0.13 write.
+ * Viewers accept a file with invalid indexes, and show nonsense or nothing. So
+ * this checks every column's length and every index, for the tables of version 49,
+ * which `hotpath report --export firefox` and samply 0.13 write.
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -70,12 +69,13 @@ static const cJSON *table_of(struct check *c, const cJSON *thread, const char *n
 	cJSON_ArrayForEach(column,
 			   table) if (cJSON_IsArray(column) &&
 				      (size_t)cJSON_GetArraySize(column) != length_of(table))
-		fault(c, "%s.%s has %d entries, and the table %zu", name, column->string,
+		fault(c, "%s.%s has %d entries, but the table has %zu", name, column->string,
 		      cJSON_GetArraySize(column), length_of(table));
 	return table;
 }
 
-/* Each number of a column is a place in something of that length; null and `none` are too. */
+/* Each number of a column is an index into something of that length; null and `none` are valid,
+ * too. */
 static void within(struct check *c, const cJSON *table, const char *column, size_t limit,
 		   double none)
 {
@@ -247,7 +247,7 @@ static void profile_check(struct check *c, const cJSON *profile)
 		       version->valueint, cJSON_GetArraySize(threads), c->samples, c->markers);
 }
 
-/* The file's text, unpacked if it is packed; NULL = it cannot be read, which was reported. */
+/* The file's text, unpacked if necessary; NULL = it cannot be read, which was reported. */
 static char *read_whole(const char *path)
 {
 	gzFile in = gzopen(path, "rb");
@@ -285,7 +285,7 @@ int hp_cmd_check(int argc, char **argv)
 		puts("Usage: hotpath check FILE\n"
 		     "Verify the structure of a profile (hp.json.gz) for profiler.firefox.com.\n\n"
 		     "  -h, --help             this\n\n"
-		     "Exit status: 0 = whole, 1 = not, 2 = wrong usage.");
+		     "Exit status: 0 = valid, 1 = invalid, 2 = wrong usage.");
 		return 0;
 	}
 	if (argc != 2) {

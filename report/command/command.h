@@ -4,7 +4,7 @@
  *
  * Each gets its own argv (argv[0] is its name) and returns the exit status;
  * `run` passes that of its child on.  Those of report/compare and report/doctor
- * stand in the headers there.
+ * are in the headers there.
  *
  * Folder: report/command - the command hotpath: its sub-commands and their
  *   options

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elsewhere.c - sub-commands that another executable of ours does: a server and a
- * terminal's screens load libraries that a report is better off without.
+ * elsewhere.c - sub-commands in our other executables: a server and a terminal's
+ * screens load libraries that a report should not.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -4,14 +4,13 @@
  *
  * The right flag depends on the kind of compiler, not on its name: cc, ccache, a
  * cross compiler, a wrapper script.  So its own macros are queried; its name
- * decides only where it cannot be run.
+ * decides only if it cannot be run.
  *
  * gcc instruments the functions of every header, those of the standard library
- * too, and leaves out files whose name contains one of a list of texts.  Where
- * its own headers lie it says itself: a cross compiler's aren't below
- * /usr/include, and neither are those of a private gcc.  clang has no such list;
- * there the hooks are put in after inlining, which leaves most of the small
- * functions without.
+ * too, and leaves out files whose name contains one of a list of texts.  It
+ * reports where its own headers are: a cross compiler's are not below
+ * /usr/include, nor are those of a private gcc. clang has no such list; its
+ * hooks are inserted after inlining, so most small functions have none.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -28,12 +27,12 @@
 #define LIST_FLAG "-finstrument-functions-exclude-file-list="
 #define FOLDERS_MAX 32
 #define WORDS_MAX 64
-#define QUESTION_WORDS 7	/* that are added to the compiler's */
+#define QUESTION_WORDS 7	/* added to the compiler's */
 
 extern char **environ;
 
 struct kind {
-	const char *macro;	/* its macros; the first that fits counts */
+	const char *macro;	/* its macros; the first match counts */
 	const char *names;	/* its names, each between blanks */
 	const char *flags;	/* NULL = it has none that calls the hooks */
 	bool has_list;	/* of files to leave out */
@@ -58,7 +57,7 @@ struct folders {
 struct compiler {
 	char *words[WORDS_MAX + QUESTION_WORDS + 1];
 	size_t count;
-	const char *name;	/* the last word that isn't an option: behind ccache, distcc, env */
+	const char *name;	/* the last word that is not an option: after ccache, distcc, env */
 	const struct kind *kind;	/* NULL = unknown */
 	struct folders folders;
 };
@@ -69,7 +68,7 @@ static const char help_text[] =
 	"  cc -O2 $(hotpath flags cc) -c app.c\n"
 	"  make CXX=g++ CXXFLAGS=\"-O2 $(hotpath flags g++)\"\n"
 	"  cmake -B build -DCMAKE_CXX_FLAGS=\"$(hotpath flags c++)\"\n\n"
-	"COMPILER is a name or a path, with a version, a target or a wrapper as they come\n"
+	"COMPILER is a name or a path, possibly with a version, a target or a wrapper\n"
 	"(x86_64-linux-gnu-g++-12, ccache clang++); without it, cc.  It is run to identify\n"
 	"it; if it is missing, its name decides.\n\n"
 	"  -g                              names of source files and lines; the code stays the same\n"
@@ -82,10 +81,10 @@ static const char help_text[] =
 	"                                  clang: the hooks, in functions that remain after inlining.\n"
 	"                                  Needs -O1 or more to leave system headers out; with\n"
 	"                                  clang's plain -finstrument-functions C++ may not link\n\n"
-	"The list is of parts of paths: a project whose own path contains /usr/include is\n"
+	"The list has parts of paths: a project whose own path contains /usr/include is\n"
 	"left out too, unless it is compiled by relative paths.  Compile with the flags, link\n"
 	"as usual: no library is needed, and without the profiler the program runs as before.\n"
-	"One function is left out by __attribute__((no_instrument_function)).\n";
+	"__attribute__((no_instrument_function)) leaves out one function.\n";
 
 /* --- the words of the command --- */
 
@@ -179,13 +178,13 @@ static bool is_covered(const struct folders *folders, const char *path)
 	return false;
 }
 
-/* gcc calls a header by the shorter one of its real path and the path it was found by. */
+/* gcc names a header by the shorter of its real path and the path it was found by. */
 static void folder_add(struct folders *folders, const char *found)
 {
 	char real[PATH_MAX];
 	const char *path = realpath(found, real) && strlen(real) < strlen(found) ? real : found;
 
-	/* Everybody's own: files there belong to the program as much as to the system. */
+	/* Shared: files there belong to the program as much as to the system. */
 	if (strcmp(path, "/usr/local/include") == 0 || folders->count == FOLDERS_MAX ||
 	    is_covered(folders, path))
 		return;
@@ -223,7 +222,7 @@ static void folders_read(struct folders *folders, char *said)
 	}
 }
 
-/* Ours, in the language of the programmers, without additions of the project's folders. */
+/* Runs it with our environment, in the C locale, without the project's additional folders. */
 static char **question_environment(void)
 {
 	static char language[] = "LC_ALL=C";
@@ -303,7 +302,7 @@ static bool settle(struct compiler *compiler)
 	return true;
 }
 
-/* A project that compiles by absolute paths here would get no hook at all. */
+/* A project that compiles with absolute paths here would get no hooks at all. */
 static void warn_of_own_path(const struct folders *folders)
 {
 	char here[PATH_MAX];

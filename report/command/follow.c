@@ -2,8 +2,8 @@
 /*
  * follow.c - see follow.h.
  *
- * The kernel notifies a parent that its child was continued, but a stopped parent doesn't run,
- * and no one else is notified.  So while we are stopped, a process of ours reads the states in
+ * The kernel notifies a parent that its child was continued, but a stopped parent does not
+ * run, and nobody else is notified. So while we are stopped, a helper process reads the states in
  * /proc every 10 ms, and continues us when the program is running again.  It has its own
  * session: a shell's signals to the job do not stop it as well.
  */
@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define LOOK_NS 10000000
-#define GROUP_NS 1000000	/* a signal to a process group comes to all of it within this, */
+#define GROUP_NS 1000000	/* a signal to a process group reaches all of it within this time, */
 #define GROUP_TRIES 10	/* or several of them */
 
 void hp_follow_begin(struct hp_follow *follow)
@@ -32,7 +32,7 @@ void hp_follow_begin(struct hp_follow *follow)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		sigaddset(&follow->held, numbers[i]);
 	sigprocmask(SIG_BLOCK, &follow->held, &follow->old_mask);
-	/* SIGCHLD must reach us, even if our own parent had it ignored. */
+	/* SIGCHLD must reach us, even if our parent ignored it. */
 	sigaction(SIGCHLD, &usual, &follow->old_child);
 }
 
@@ -80,7 +80,7 @@ static void watch(pid_t program, pid_t us)
 	_exit(0);
 }
 
-/* By the signal that stopped the program, so that the shell says the same of both. */
+/* With the signal that stopped the program, so that the shell reports the same for both. */
 static void stop_by(int number)
 {
 	const struct sigaction usual = { .sa_handler = SIG_DFL };
@@ -96,7 +96,7 @@ static void stop_by(int number)
 	sigaction(number, &before, NULL);
 }
 
-/* Of a signal to a process group the program has its own, perhaps a moment later than we. */
+/* A signal to a process group reaches the program itself, perhaps a moment later than us. */
 static void go_on(pid_t program)
 {
 	const struct timespec slice = { 0, GROUP_NS };
@@ -110,8 +110,8 @@ static void go_on(pid_t program)
 }
 
 /*
- * Where states cannot be seen, or no process can be had, we do not stop.  Nor do we as process 1 of
- * a namespace: then no SIGCONT has come.
+ * If states cannot be read, or no process can be created, we do not stop. Nor do we as process 1 of
+ * a namespace: then no SIGCONT has arrived.
  */
 static void stop_too(pid_t program, int number)
 {

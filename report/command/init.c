@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * init.c - `hotpath init`: how to begin, for each question one may have.
+ * init.c - `hotpath init`: first steps for each common question.
  *
  * No files are written: the output is for people and agents to copy.
  */
@@ -15,9 +15,9 @@
 struct scenario {
 	const char *name;
 	const char *question;
-	const char *build;	/* "" = nothing needs to be compiled again */
+	const char *build;	/* "" = no recompilation needed */
 	const char *command;
-	const char *snippet;	/* "" = nothing to be written */
+	const char *snippet;	/* "" = no code to write */
 };
 
 #define WITH_HEADER "cc -O2 -DHOTPATH -o app app.c"
@@ -81,7 +81,7 @@ static void print_json(const struct scenario *scenario)
 
 	cJSON_AddStringToObject(json, "scenario", scenario->name);
 	cJSON_AddStringToObject(json, "build", scenario->build);
-	/* Its name in lines of Cargo.toml. */
+	/* Its name in Cargo.toml. */
 	cJSON_AddStringToObject(json, "cargo", scenario->build);
 	cJSON_AddStringToObject(json, "command", scenario->command);
 	cJSON_AddStringToObject(json, "snippet", scenario->snippet);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list.c - `hotpath list`: the runs that are kept, and above them those that
- * continue.
+ * list.c - `hotpath list`: kept runs, with running programs above them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +36,7 @@ static const char usage_text[] =
 	"programs come first: `hotpath report --session PID` reports on one so far.\n"
 	"They are in ${XDG_STATE_HOME:-~/.local/state}/hotpath; HOTPATH_KEEP sets their number.\n"
 	"If that cannot be written, they are in /var/tmp/hotpath-UID.\n\n"
-	"  -a, --all   of root: the sessions of other users, too\n"
+	"  -a, --all   for root: the sessions of other users, too\n"
 	"  -h, --help  this\n";
 
 static char *moment_text(int64_t unix_ns)

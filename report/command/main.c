@@ -69,7 +69,7 @@ static void usage(FILE *out)
 		fprintf(out, "  %-9s%s\n", commands[i].name, commands[i].help);
 	fputs("\n"
 	      "  hotpath run ./app args...            any dynamically linked program\n"
-	      "  cc -O2 $(hotpath flags cc) ...       compiled so, with each of its functions\n\n"
+	      "  cc -O2 $(hotpath flags cc) ...       compiled like this, also its functions\n\n"
 	      "`hotpath COMMAND --help` says more, `hotpath help` lists the HOTPATH_ variables.\n",
 	      out);
 }
@@ -105,7 +105,7 @@ static void settings_list(void)
 	}
 }
 
-/* Backslashes and dots in front mean something to roff. */
+/* Backslashes and leading dots have a meaning in roff. */
 static void roff_write(const char *text)
 {
 	for (; *text; text++) {
@@ -120,7 +120,7 @@ static void roff_write(const char *text)
 	}
 }
 
-/* The same for hotpath(7): `make man` puts it there. */
+/* The same for hotpath(7): `make man` inserts it. */
 static void settings_list_roff(void)
 {
 	for (size_t i = 0; i < hp_setting_count; i++) {
@@ -145,7 +145,7 @@ struct topic {
 	void (*write)(void);
 };
 
-/* Beside commands: names with a leading `-` are for scripts. */
+/* Besides commands: names with a leading `-` are for scripts. */
 static const struct topic topics[] = {
 	{ "sections", hp_sections_list },
 	{ "--sections", hp_sections_list_keys },
@@ -204,7 +204,7 @@ static int cmd_help(int argc, char **argv)
 	return 0;
 }
 
-/* hotpath-run is this file by another name: a script in its place would take a millisecond. */
+/* hotpath-run is this file under another name: a script would take a millisecond. */
 static bool is_runner(const char *name)
 {
 	const char *slash = name ? strrchr(name, '/') : NULL;

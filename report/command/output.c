@@ -2,8 +2,8 @@
 /*
  * output.c - see output.h.
  *
- * stderr is shared with the program, so it is not made non-blocking: poll() says that there is
- * room, and a pipe that has some takes PIPE_BUF bytes.
+ * stderr is shared with the program, so it is not made non-blocking: poll() tells when there
+ * is room, and a pipe with room takes PIPE_BUF bytes.
  */
 #include "report/command/output.h"
 
@@ -53,7 +53,7 @@ int hp_output_file(const char *path)
 	return fd;
 }
 
-/* A pipe without a reader: it may still get one. */
+/* A pipe without a reader may still get one. */
 static bool is_unread(const char *path, int error)
 {
 	struct stat status;
@@ -103,7 +103,7 @@ static bool has_room(const struct hp_output *output, int wait_ms)
 	return count != 0;
 }
 
-/* As long as there is room within the patience.  Returns 0 or an exit status. */
+/* Writes while there is room within the patience. Returns 0 or an exit status. */
 static int write_on(struct hp_output *output, int wait_ms)
 {
 	while (!hp_output_is_done(output) && has_room(output, wait_ms)) {
@@ -123,8 +123,8 @@ static int write_on(struct hp_output *output, int wait_ms)
 
 /*
  * Another session may write the same file now: a program that has lost the rights to its session
- * begins a new one.  The last one to come has written all of it.  A process that holds the lock
- * for longer isn't ours, so we don't wait for the lock then.
+ * starts a new one. The last writer wins, with a complete file. A process that holds the lock
+ * for longer is not ours, so we stop waiting for the lock.
  */
 static int claim(const struct hp_output *output)
 {
@@ -148,7 +148,7 @@ int hp_output_begin(struct hp_output *output, char *text, size_t size)
 	return status ? status : write_on(output, 0);
 }
 
-/* The pipe gets a reader, or stderr takes its place. */
+/* The pipe gets a reader, or stderr replaces it. */
 static void wait_for_reader(struct hp_output *output)
 {
 	uint64_t deadline = hp_clock_raw_ns() + READER_MS * UINT64_C(1000000);

@@ -2,11 +2,11 @@
 /*
  * report.c - `hotpath report`: reads a run, prints the report.
  *
- * A person names a run, or means the newest, and reads on stdout.  The helper
- * process gives an open segment (--fd) whose program just ended; that report
- * goes to stderr, since stdout belongs to the program, and the settings' faults
- * were already reported.  Then the run is kept.  (--again: the processes that
- * outlived the program ended, too.)
+ * A user names a run, or gets the newest, and reads stdout. The helper process
+ * passes an open segment (--fd) whose program has just ended; that report goes
+ * to stderr, since stdout belongs to the program, and invalid settings were
+ * already reported. Then the run is kept. (--again: the processes that outlived
+ * the program have ended, too.)
  */
 #include <errno.h>
 #include <signal.h>
@@ -78,7 +78,7 @@ enum {
 
 #define LEAST_PERCENT 0.5
 
-/* Options that aren't variables. */
+/* Options that are not variables. */
 static const struct option others[] = {
 	{ "fd", required_argument, NULL, FLAG_FD },
 	{ "again", no_argument, NULL, FLAG_AGAIN },
@@ -100,17 +100,19 @@ struct ask {
 	int fd;	/* of a session that just ended; -1 = `path` */
 	const char *session;	/* that continues */
 	bool is_again;	/* and was reported when its root ended */
-	enum hp_calls_kind calls;	/* asked instead of the sections */
+	enum hp_calls_kind calls;	/* requested instead of the sections */
 	const char *function;	/* about this one */
-	const char *annotate;	/* lines of this function, instead of the sections; NULL = no */
-	double least;	/* percent of the time that a row of these must have */
-	const struct hp_export *export;	/* for another tool, instead of a report; NULL = no */
+	const char *
+		annotate;	/* lines of this function instead of the sections; NULL = not requested */
+	double least;	/* minimum percentage of the time for a row of these */
+	const struct hp_export
+		*export;	/* for another tool, instead of a report; NULL = not requested */
 	bool is_html;	/* the web page instead of a report */
 	bool is_folded;	/* collapsed stacks instead of a report */
 	char defaults[HP_DEFAULTS_MAX];	/* of the program, and */
 	char default_values[HP_DEFAULTS_MAX];	/* their words */
-	bool is_limited;	/* by a flag: it beats the limits of the sections */
-	bool is_sorted; /* by a flag: a word that isn't a column is an error */
+	bool is_limited;	/* set by a flag: it overrides the limits of the sections */
+	bool is_sorted;	/* set by a flag: a word that is not a column is an error */
 	struct hp_trial trial;	/* of the report of a session that ended */
 };
 
@@ -157,14 +159,14 @@ static void say_line(void *context, const char *line)
 
 /* --- options --- */
 
-/* --limit of the command is nearer than any variable. */
+/* The command's --limit overrides any variable. */
 static void limit_settle(struct hp_settings *settings)
 {
 	settings->functions_limit = settings->threads_limit = HP_LIMIT_UNSET;
 	settings->alloc_limit = HP_LIMIT_UNSET;
 }
 
-/* A bad value of an option: `context` is the option's variable. */
+/* An invalid value of an option: `context` is the option's variable. */
 static void say_option(void *context, const char *line)
 {
 	char *text = hp_option_complaint(context, line);
@@ -183,7 +185,7 @@ static bool variable_set(void *command, const struct hp_option_variable *option,
 			       (void *)(uintptr_t)option->variable);
 }
 
-/* Which columns there are depends on the sections that other options ask for. */
+/* The available columns depend on the sections that other options select. */
 static bool sort_check(const struct ask *ask)
 {
 	char *fault = ask->is_sorted ? hp_sort_fault(&ask->settings) : NULL;
@@ -315,7 +317,7 @@ static bool open_ended(const struct ask *ask, struct hp_input *input)
 	return false;
 }
 
-/* A session that continues: the present contents of its segment. */
+/* A running session: the current contents of its segment. */
 static bool open_session(const struct ask *ask, struct hp_input *input)
 {
 	int fd = hp_live_open(ask->session);
@@ -394,7 +396,8 @@ static int print(struct hp_report *report, const struct ask *ask, struct hp_outp
 	return HP_EXIT_FAILED;
 }
 
-/* The last line: further questions to this run.  It is kept, so it needs not be run again. */
+/* The last line: further questions about this run. It is kept, so the program need not run
+ * again. */
 static void hint(struct hp_report *report, const struct ask *ask, struct hp_output *output)
 {
 	struct hp_look look = hp_look_of(output->fd, &ask->settings);
@@ -404,7 +407,7 @@ static void hint(struct hp_report *report, const struct ask *ask, struct hp_outp
 		hp_output_add(output, text);
 }
 
-/* Flags were applied already: this is for the lines only. */
+/* Flags were applied already: this is only for the lines. */
 static void settings_tell(void)
 {
 	struct hp_settings told;
@@ -428,8 +431,8 @@ static int end_print(struct hp_report *report, const struct ask *ask, struct hp_
 }
 
 /*
- * A session has ended: its report, and the file that stays.  That comes first where no
- * one reads the report.
+ * A session has ended: its report, and the kept file, which is written first if nobody
+ * reads the report.
  */
 static int end(struct hp_report *report, const struct ask *ask)
 {
@@ -442,7 +445,7 @@ static int end(struct hp_report *report, const struct ask *ask)
 	struct hp_output output = { .fd = -1 };
 	struct hp_facts facts;
 
-	signal(SIGPIPE, SIG_IGN);	/* a vanished reader doesn't prevent keeping the run */
+	signal(SIGPIPE, SIG_IGN);	/* a vanished reader does not prevent keeping the run */
 	hp_facts_init(&facts, hp_xstrdup(text));
 	hp_keep_share(settings->keep != 0);
 	report->record.facts = &facts;
@@ -475,7 +478,7 @@ static int export(struct hp_report *report, const struct ask *ask)
 		return HP_EXIT_FAILED;
 	}
 	output_open(&output, ask);
-	hp_output_end(&output);	/* the pipe that it may be has a reader then */
+	hp_output_end(&output);	/* if it is a pipe, it then has a reader */
 	error = ask->export->write(report, output.fd);
 	if (hp_output_close(&output) && !error)
 		error = -EIO;
@@ -484,7 +487,7 @@ static int export(struct hp_report *report, const struct ask *ask)
 	return error ? HP_EXIT_FAILED : 0;
 }
 
-/* A page of some 100 KB is nothing for a terminal. */
+/* A page of some 100 KB does not belong on a terminal. */
 static int page_print(struct hp_report *report, const struct ask *ask)
 {
 	const char *path = ask->settings.output_path;
@@ -509,7 +512,7 @@ static int page_print(struct hp_report *report, const struct ask *ask)
 	return error ? HP_EXIT_FAILED : 0;
 }
 
-/* A user asks about a run. */
+/* A user requests a run's report. */
 static int show(struct hp_report *report, const struct ask *ask)
 {
 	struct hp_output output;
@@ -537,8 +540,8 @@ static int show(struct hp_report *report, const struct ask *ask)
 }
 
 /*
- * The program's own defaults.  At its end it comes with the environment, as its first process had
- * it; a segment or a kept file may by then contain another user's claims.
+ * The program's own defaults.  At its end they are in the environment, as its first process had
+ * them; a segment or a kept file may contain another user's claims by then.
  */
 static void defaults_apply(struct ask *ask, const struct hp_segment *segment)
 {

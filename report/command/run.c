@@ -3,16 +3,16 @@
  * run.c - `hotpath run`: start a program with the library in it, and be its parent.
  *
  * Advantages over LD_PRELOAD alone: know how the program ended (exit code or
- * signal, CPU time, peak memory), have the sampler outside of a container or
+ * signal, CPU time, peak memory), have the sampler outside a container or
  * PID namespace that dies with the program, and return after the report is
- * printed, whatever end the program had.
+ * printed, however the program ended.
  *
  *   segment, socket, sampler (our child); then vfork, exec of the program, which
  *   finds the session by HOTPATH_SESSION.  The program's end -> hp_header gets
  *   its status -> the sampler reports -> we end as the program did.
  *
  * The program keeps our process group, terminal, descriptors, signal mask and
- * dispositions.  While it runs we do as it does: see follow.h.
+ * dispositions.  Meanwhile we follow its stops: see follow.h.
  */
 #include "report/command/run.h"
 
@@ -68,7 +68,7 @@ static const char usage_text[] =
 	"Usage: hotpath run [OPTIONS] [--] COMMAND [ARGUMENTS]\n\n"
 	"Runs COMMAND with the profiler in it and prints a report on stderr when it\n"
 	"ends, however it ends.  Exits as COMMAND did.\n\n"
-	"      --report LIST          sections: auto, all, or names with commas\n"
+	"      --report LIST          sections: auto, all, or names separated by commas\n"
 	"  -f, --format FORMAT        table, json, json-pretty or none\n"
 	"  -o, --output FILE          write the report to FILE, not stderr\n"
 	"      --focus TEXT           only functions with TEXT, or /REGEX/\n"
@@ -106,7 +106,7 @@ static void complain(void *context, const char *line)
 
 /* ---- options ---- */
 
-/* A bad value of an option: `context` is the option's variable. */
+/* An invalid value of an option: `context` is the option's variable. */
 static void complain_option(void *context, const char *line)
 {
 	char *text = hp_option_complaint(context, line);
@@ -238,7 +238,7 @@ static void be_program(struct run *run)
 	_exit(EXIT_OURS);
 }
 
-/* A script without #! goes to the shell, as execvp does it. */
+/* A script without #! goes to the shell, as with execvp. */
 static bool prepare_shell(struct run *run)
 {
 	static char shell[] = SHELL;
@@ -265,7 +265,7 @@ __attribute__((noinline)) static pid_t start_program(struct run *run)
 	return pid;
 }
 
-/* The kernel knows nothing of our child: its return value isn't reported as success. */
+/* The kernel does not know our child: its return value is not reported as success. */
 static int status_unknown(void)
 {
 	hp_tell("hotpath: exit status unknown: cannot wait for the program\n");
@@ -285,7 +285,7 @@ static void tell_status(struct hp_header *header, int status, const struct rusag
 	futex_wake(&header->status_known);
 }
 
-/* It is our child; and the kernel marks the segment where it had come up. */
+/* It is our child; and the kernel marks the segment if it had started. */
 static bool is_sampler_dead(const struct run *run)
 {
 	const struct hp_header *header = run->segment.header;
@@ -294,7 +294,7 @@ static bool is_sampler_dead(const struct run *run)
 	       waitpid((pid_t)run->session.sampler_pid, NULL, WNOHANG) > 0;
 }
 
-/* The program has waited already, and both of us have one time. */
+/* The program has already waited, and we share one time limit with it. */
 static uint64_t time_left_ms(const struct run *run)
 {
 	uint32_t word = run->segment.header->end_word;
@@ -418,7 +418,7 @@ static int run_program(struct run *run)
 	if (run->has_session)
 		end_session(run, status, &usage);
 	if (run->has_session && run->segment.header->shut_down)
-		return 0;	/* as was requested by HOTPATH_SHUTDOWN_MS */
+		return 0;	/* as requested by HOTPATH_SHUTDOWN_MS */
 	return end_like(status, &run->follow.old_mask);
 }
 

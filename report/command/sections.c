@@ -9,7 +9,7 @@
 
 #include "report/section/sections.h"
 
-/* Second tables come with their first: no one asks for them. */
+/* Second tables come with their first: nobody requests them. */
 static bool is_asked_for(const struct hp_section *section)
 {
 	return section->columns && !section->with;
@@ -17,8 +17,8 @@ static bool is_asked_for(const struct hp_section *section)
 
 void hp_sections_list(void)
 {
-	puts("What --report and HOTPATH_REPORT take: names with commas between them, auto (what has\n"
-	     "data), all; auto,-NAME is without one.\n");
+	puts("Values of --report and HOTPATH_REPORT: names separated by commas, auto (what has\n"
+	     "data), all; auto,-NAME leaves one out.\n");
 	for (size_t i = 0; i < hp_section_count; i++) {
 		const struct hp_section *section = hp_sections[i];
 
@@ -41,7 +41,7 @@ static const char *tool_of(const struct hp_section *section)
 
 void hp_sections_list_markdown(void)
 {
-	puts("| section | route | tool of MCP | |\n|---|---|---|---|");
+	puts("|| section | route | MCP tool | | |\n|---|---|---|---|");
 	for (size_t i = 0; i < hp_section_count; i++) {
 		const struct hp_section *section = hp_sections[i];
 

@@ -20,7 +20,7 @@
 #include "report/view/view.h"
 
 #define GROUPS_USUAL 8	/* different stacks, and */
-#define LINES_USUAL 10	/* lines of each, that fit a screen mostly */
+#define LINES_USUAL 10	/* lines of each, which usually fit on a screen */
 
 extern char **environ;
 
@@ -54,7 +54,7 @@ static bool format_set(struct ask *ask, const char *word)
 	return false;
 }
 
-/* A thread's number means its process. */
+/* A thread's id refers to its process. */
 static pid_t process_of(pid_t tid)
 {
 	char path[40], line[128];
@@ -116,9 +116,9 @@ static int options_read(struct ask *ask, int argc, char **argv)
 	return pid_set(ask, argc, argv) ? -1 : HP_EXIT_USAGE;
 }
 
-/* --- why not --- */
+/* --- reasons for failure --- */
 
-/* The number behind `key`, which begins a line; 0 = none exists. */
+/* The number after `key` at the start of a line; 0 = none exists. */
 static int number_in(const char *path, const char *key)
 {
 	char line[128];
@@ -136,7 +136,8 @@ static int number_in(const char *path, const char *key)
 	return number;
 }
 
-/* The kernel says EPERM whatever the reason: a fresh line with the likeliest and the remedy. */
+/* The kernel returns EPERM for every reason: a fresh line with the most likely one and the
+ * remedy. */
 static char *refused_text(pid_t pid)
 {
 	char path[40];

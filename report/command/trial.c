@@ -19,13 +19,13 @@
 #include "segment/clock.h"
 
 #define MOST_MS UINT64_C(300000)
-#define GONE_MS 1000	/* one that sleeps in the kernel may not be killed, and is left then */
+#define GONE_MS 1000	/* one that sleeps in the kernel may not be killable, and is then abandoned */
 #define SLICE_NS 1000000
 #define LOOK_MS 100
 
 enum { PRINTED = 1, DONE = 2 };
 
-/* Less is for tests. */
+/* Smaller values are for tests. */
 uint64_t hp_trial_most_ms(void)
 {
 	const char *less = getenv("HOTPATH_TEST_REPORT_MS");
@@ -54,8 +54,8 @@ static bool has_ended(pid_t child)
 }
 
 /*
- * True at its end, false when the time is over.  The pipe wakes us, as a rule: but another end of
- * it may be open still, so the child is asked about as well.
+ * True at its end, false on timeout. Usually the pipe wakes us, but another end of it may still
+ * be open, so the child is polled as well.
  */
 static bool hear(struct hp_trial *trial, int pipe, pid_t child, uint64_t until_ns)
 {
@@ -86,7 +86,7 @@ static void child_end(pid_t child)
 		nanosleep(&slice, NULL);
 }
 
-/* The child goes with us: the helper knows one process that makes the report. */
+/* The child ends with us: the helper knows only one process that makes the report. */
 static void be_child(struct hp_trial *trial, const int ends[2], pid_t parent)
 {
 	close(ends[0]);

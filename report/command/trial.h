@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trial.h - makes a report in time, or again with less.
+ * trial.h - makes a report in time, or again with fewer files.
  *
- * A report is held up by the program's files: debug information on a file system that does not
- * answer, or made to be read forever.  No such call can be broken off, but a process can.  So the
- * report is made by a child, and the waiting parent makes it without these files when the time is
- * over.
+ * The program's files can delay a report: debug information on a file system that does not
+ * respond, or crafted to be read forever. Such a call cannot be interrupted, but a process can be
+ * killed. So a child makes the report, and after a timeout the waiting parent makes it without
+ * these files.
  */
 #ifndef HP_REPORT_COMMAND_TRIAL_H
 #define HP_REPORT_COMMAND_TRIAL_H
@@ -15,8 +15,8 @@
 
 struct hp_trial {
 	int told;	/* the child's end of a pipe; -1 = no child */
-	bool is_late;	/* it had no more time, and this process is to make the report */
-	bool has_printed;	/* but that much it had done */
+	bool is_late;	/* it ran out of time, and this process must make the report */
+	bool has_printed;	/* but this much was done */
 };
 
 #define HP_TRIAL_NONE \
@@ -25,18 +25,18 @@ struct hp_trial {
 	}
 
 /*
- * Returns in the child, in its parent if the child was too late, and, where there can be
- * no child, in this process.  In all other cases this process ends as the child did.
+ * Returns in the child; in its parent if the child was too late; and, if no child can be
+ * created, in this process. In all other cases this process ends as the child did.
  */
 void hp_trial_begin(struct hp_trial *trial);
 
-/* The report stands where it belongs. */
+/* The report has been written. */
 void hp_trial_printed(const struct hp_trial *trial);
 
-/* The rest is spent elsewhere: the output needs a reader. */
+/* The rest is waiting: the output needs a reader. */
 void hp_trial_done(const struct hp_trial *trial);
 
-/* The time that there is. */
+/* The available time. */
 uint64_t hp_trial_most_ms(void);
 
 #endif

@@ -3,7 +3,7 @@
  * ask.c - the options of `hotpath compare`, and the words after them.
  *
  * Options end at the first other word, as in all commands that run programs: the rest
- * may be a program's options.  But where runs are given, options may stand after them.
+ * may be a program's options.  But if runs are given, options may follow them.
  * Both sides are divided by "--"; two runs need none.
  */
 #include "report/compare/ask.h"
@@ -25,10 +25,10 @@ static const char usage_text[] =
 	"       hotpath compare [OPTION]... A... -- B...\n"
 	"       hotpath compare --runs=N [OPTION]... COMMAND [ARGUMENT]... -- COMMAND [ARGUMENT]...\n"
 	"Compare A with B.  Each is a run (see hotpath list), several runs, or a\n"
-	"command that is run N times, in turns with the other one.  A run is a kept one, a file,\n"
+	"command that is run N times, alternating with the other one.  A run is a kept one, a file,\n"
 	"or a report in JSON (hotpath report -f json -n 0).\n\n"
 	"Counts (calls, blocks, bytes, locks, messages) need one run a side.  Times need 5, better\n"
-	"10, made in turns on a quiet machine; else they are shown and not judged.\n\n"
+	"10, alternating on a quiet machine; otherwise they are shown but not judged.\n\n"
 	"  -r, --runs=N          run both commands N times, in turns\n"
 	"      --input=FILE      the commands' standard input (/dev/null)\n"
 	"  -f, --format=WORD     table, markdown, json, html\n"
@@ -130,15 +130,15 @@ static bool option_take(void *command, int val, const char *value)
 	}
 }
 
-/* Words that aren't options, with NULL for each "--" between them. */
+/* Words that are not options, with NULL for each "--" between them. */
 struct words {
 	char **list;
 	size_t count;
 };
 
 /*
- * Takes a "--" if that is next.  getopt would take it for the end of all options, and go
- * back to it at the second one.
+ * Takes a "--" if that is next.  getopt would treat it as the end of all options, and
+ * return to it at the second one.
  */
 static bool divider_take(int argc, char **argv)
 {
@@ -200,7 +200,7 @@ static int sides_split(struct hp_compare_ask *ask, struct words *words)
 		ask->a_count = ask->b_count = 1;
 		ask->b = words->list + 1;
 	}
-	/* A further divider is the second command's own. */
+	/* A further divider belongs to the second command. */
 	for (size_t i = 0; i < ask->b_count; i++) {
 		static char divider[] = "--";
 
@@ -228,7 +228,7 @@ int hp_compare_ask_read(struct hp_compare_ask *ask, int argc, char **argv)
 		status = sides_split(ask, &words);
 	if (status < 0 && !ask->runs &&
 	    (ask->a_count > HP_COMPARE_RUNS_MAX || ask->b_count > HP_COMPARE_RUNS_MAX))
-		status = refuse("there are more runs than 1000 on a side");
+		status = refuse("there are more than 1000 runs on a side");
 	return status;
 }
 

@@ -22,7 +22,7 @@ struct hp_compare_ask {
 	enum hp_compare_format format;
 	size_t rows;	/* of each group; 0 = all */
 	bool is_all;	/* call paths as well */
-	size_t runs;	/* to be made of each side; 0 = runs are given */
+	size_t runs;	/* runs to make of each side; 0 = runs are given */
 	const char *input;	/* the programs' stdin */
 	const char *output;	/* file for the output; NULL = stdout */
 	double above;	/* percent; < 0 = not requested */

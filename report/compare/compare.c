@@ -19,7 +19,7 @@
 #define FUNCTIONS &hp_functions_section
 #define ARROW " \342\206\220 "
 
-/* Those of one section stand together. */
+/* Those of one section are adjacent. */
 const struct hp_compare_measure hp_compare_measures[] = {
 	{ NULL, "wall", "wall_ns", HP_COMPARE_TIME, HP_COMPARE_CLOCKED, false },
 	{ NULL, "CPU", "cpu_ns", HP_COMPARE_TIME, HP_COMPARE_CLOCKED, false },
@@ -53,7 +53,7 @@ const size_t hp_compare_measure_count =
 
 #define MEASURES (sizeof(hp_compare_measures) / sizeof(hp_compare_measures[0]))
 
-/* Notes taken while reports are read. */
+/* State while reports are read. */
 struct hp_compare_reading {
 	struct hp_map by_name;	/* measure and name -> place in rows, + 1 */
 	unsigned char *states;	/* of each run and measure: enum state */
@@ -121,7 +121,7 @@ static void places_strip(char *name, bool is_path)
 	*to = 0;
 }
 
-/* The program's name in a report, where A's may differ from B's. */
+/* The program's name in a report; A's may differ from B's. */
 struct called {
 	const char *main;	/* comm::main */
 	char *comm;	/* fresh */
@@ -264,7 +264,7 @@ static double started_of(const cJSON *report)
 	return (double)timegm(&parts);
 }
 
-/* The share of the threads' lives in which they could have run and had no core. */
+/* The share of the threads' lifetimes in which they were ready but had no core. */
 static double ready_of(const cJSON *report)
 {
 	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(

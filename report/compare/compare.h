@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare.h - two sets of runs beside each other: differences beyond chance.
+ * compare.h - compares two sets of runs: differences beyond chance.
  *
  * Counts come first.  How often a function is called or allocates does not depend
- * on how busy the machine is: if all runs of a side agree, one run a side is
- * enough to tell a difference.  Times do depend on it.  Two runs of one binary
- * differ by 20 % and more, and no single run knows by how much.  So times are judged
- * only with at least HP_COMPARE_RUNS_MIN runs a side that were made in turns, by the
- * rank-sum test (rank.h), and not at all if the runs had to wait for a core.
+ * on how busy the machine is: if all runs of a side agree, one run per side is
+ * enough to show a difference. Times do depend on it. Two runs of one binary differ
+ * by 20 % and more, and a single run cannot tell by how much. So times are judged
+ * only with at least HP_COMPARE_RUNS_MIN alternating runs per side, by the rank-sum
+ * test (rank.h), and not at all if the runs had to wait for a core.
  *
  * Rows are matched by section and name.  Rows of equal names are summed: which of them
  * comes first changes from run to run.
  *
- * Folder: report/compare - `hotpath compare`: two sets of runs beside each other
+ * Folder: report/compare - `hotpath compare`: compares two sets of runs
  * May use: report/store report/view report/section report/section/wait
  *   report/section/memory report/section/cpu report/section/timing
  *   report/section/core report/section/thread report/section/channel report/name
@@ -36,7 +36,7 @@ enum hp_compare_unit { HP_COMPARE_TIME = 0, HP_COMPARE_BYTES, HP_COMPARE_COUNT }
 
 enum hp_compare_kind {
 	HP_COMPARE_EXACT = 0,	/* counted; the same in each run of most programs */
-	HP_COMPARE_LOOSE,	/* counted, but the machine has a say */
+	HP_COMPARE_LOOSE,	/* counted, but influenced by the machine */
 	HP_COMPARE_CLOCKED,	/* a time that was measured */
 	HP_COMPARE_SAMPLED,	/* a time that was estimated from samples */
 };
@@ -59,7 +59,7 @@ struct hp_compare_measure {
 	const char *value;	/* key of the figure, in `raw` or `summary` */
 	enum hp_compare_unit unit;
 	enum hp_compare_kind kind;
-	bool is_detail;	/* has by call path the same data as another one by function */
+	bool is_detail;	/* has the same data by call path as another one by function */
 };
 
 extern const struct hp_compare_measure hp_compare_measures[];
@@ -78,12 +78,12 @@ struct hp_compare_row {
 	double a, b;	/* their medians; NAN = not known */
 	bool is_varying;	/* not the same in all runs of a side */
 	double chance;	/* of a judged time: that this is one; else NAN */
-	double unseen;	/* of a judged time: changes below this part of it would not be seen; NAN = none would */
-	double relative;	/* where that decided: its change against the run's other functions, a part; else NAN */
+	double unseen;	/* of a judged time: smaller relative changes would not be detected; NAN = none would */
+	double relative;	/* if that decided: its change relative to the run's other functions; else NAN */
 	enum hp_compare_verdict verdict;
 };
 
-/* Facts about one run beside its rows. */
+/* Facts about one run besides its rows. */
 struct hp_compare_run {
 	double ready;	/* share of its threads' time without a core; NAN = not known */
 	double started;	/* seconds; NAN = not known */
@@ -108,7 +108,7 @@ struct hp_compare {
 	size_t row_count;
 	size_t row_room;
 	struct hp_compare_reading *reading;	/* of compare.c */
-	const char **sections;	/* beside the measures: why one is left out; NULL = it is not */
+	const char **sections;	/* parallel to the measures: why one is left out; NULL = it is not */
 	char *refused;	/* why times are not judged; NULL = they are */
 	bool is_weak;	/* fewer than HP_COMPARE_RUNS_STRONG runs a side */
 	size_t judged;	/* times that were judged, totals apart */
@@ -138,8 +138,8 @@ const char *hp_compare_word(enum hp_compare_verdict verdict);
 typedef void hp_compare_seen(void *context, struct hp_report *report);
 
 /*
- * A report in JSON of the run `path`, as for hp_input_open, or JSON in a file. `seen` sees
- * the run, if there is more of it than JSON; NULL = no one does.
+ * A report in JSON of the run `path`, as for hp_input_open, or JSON in a file. `seen` is
+ * called with the run, if there is more than JSON; may be NULL.
  */
 struct cJSON *hp_compare_load(const char *path, hp_compare_seen *seen, void *context);
 

@@ -11,8 +11,8 @@
 
 #define NODES_EXPECTED 1000
 #define ABOUT \
-	"The mean of each side's runs. Colours show the difference, whether or not it is beyond " \
-	"chance: the tables above say that."
+	"The mean of each side's runs. Colours show the difference, even if it may be due to " \
+	"chance: see the tables above."
 
 /* A tree for each; the entries of one run for it have the same key. */
 static const struct kind {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * html.c - a comparison as one page that opens from disk: the tables, and differential
- * flame graphs.  It loads nothing and asks no one, and its policy forbids both.  Names are
- * data: they get into it as text only.
+ * flame graphs.  It loads nothing and contacts nobody, and its policy forbids both. Names
+ * are data: they are only inserted as text.
  */
 #include <stdlib.h>
 

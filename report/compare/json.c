@@ -71,7 +71,7 @@ static void side_add(cJSON *json, const char *key, const struct hp_compare_side 
 	number_add(one, "ready_percent", 100 * side->ready);
 }
 
-/* Differences worth a line: a change, or a doubt; for times, the verdict as well. */
+/* Differences worth a line: a change, or an unsure one; for times, the verdict as well. */
 static bool is_told(const struct hp_compare_row *row)
 {
 	return row->verdict != HP_COMPARE_SAME || !isnan(row->chance);

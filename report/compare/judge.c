@@ -13,10 +13,10 @@
 #include "report/compare/relative.h"
 
 #define RUNS_VARYING 3	/* a side, to detect a varying count */
-#define GAP 3	/* so many times the larger range, a gap isn't due to chance */
+#define GAP 3	/* a gap of this many times the larger range is not due to chance */
 #define THREADED_SHARE 0.2	/* of a count, in a program with threads and with one run a side */
 #define THREADED_COUNT 50
-#define LOOSE_SHARE 0.1	/* figures that the machine influences: differences below don't count */
+#define LOOSE_SHARE 0.1	/* figures that the machine influences: smaller differences do not count */
 #define LOOSE_CHANCE 0.003
 #define ORDER_CHANCE 0.05
 #define UNSEEN_MAX 10	/* tenfold */
@@ -194,12 +194,12 @@ static char *refusal(const struct hp_compare *compare)
 
 	if (least_runs(compare) < HP_COMPARE_RUNS_MIN)
 		return hp_xprintf("%zu run%s a side, and identical runs differ by up to 20%%; "
-				  "%d runs or more are judged",
+				  "only %d runs or more are judged",
 				  least_runs(compare), least_runs(compare) == 1 ? "" : "s",
 				  HP_COMPARE_RUNS_MIN);
 	if (!is_in_turns(compare))
 		return hp_xprintf("the runs of one side are older than those of the other; "
-				  "--runs makes them in turns");
+				  "--runs alternates them");
 	if (!isnan(a) && !isnan(b) &&
 	    (fmax(a, b) > HP_JUDGE_READY || fabs(a - b) > HP_JUDGE_READY_APART))
 		return hp_xprintf(
@@ -218,7 +218,7 @@ static double total_median(const struct hp_compare *compare, const char *key, bo
 	return 0;
 }
 
-/* Rows that are too small to be judged are not: each of them would cost the others certainty. */
+/* Rows that are too small are not judged: each would reduce the power for the others. */
 static bool is_weighty(const struct hp_compare *compare, const struct hp_compare_row *row)
 {
 	double most = fmax(row->a, row->b);
@@ -288,7 +288,8 @@ static size_t own_times_list(const struct hp_compare *compare, struct hp_compare
 	return count;
 }
 
-/* Own times are tested against each other, too, where there are enough: for half of the chance each. */
+/* Own times are also tested against each other, if there are enough: each test gets half of the
+ * chance. */
 static void rows_judge(struct hp_compare *compare)
 {
 	double most = HP_JUDGE_ROWS / (double)(compare->judged ? compare->judged : 1);

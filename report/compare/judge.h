@@ -2,19 +2,19 @@
 /*
  * judge.h - decides the differences to report: the rule of `hotpath compare`.
  *
- * Counts that are the same in all runs of each side: any difference is reported, with one
- * run a side, too.  With one run a side of a program with several threads no one knows
- * whether the count varies, so a small difference stays unsure.  Counts that vary are
+ * Counts that are the same in all runs of each side: any difference is reported, even
+ * with one run per side. With one run per side of a program with several threads it is
+ * unknown whether the count varies, so a small difference is unsure.  Counts that vary are
  * reported if the ranges of both sides do not overlap, and if that is beyond chance: as a
  * rank sum, for as many varying counts as there are, or because the gap is several times
  * the larger range.
  *
  * Times, with HP_COMPARE_RUNS_MIN runs a side: refused if threads waited for a core, or if
- * the runs were not made in turns.  Else a rank-sum test; its chance must be below
+ * the runs did not alternate. Otherwise a rank-sum test; its chance must be below
  * HP_JUDGE_ROWS divided by the number of rows that are judged, or below HP_JUDGE_TOTALS for
  * wall and CPU, and the medians have to differ by HP_JUDGE_MIN.  Own times are tested against
- * each other as well (relative.h).  Judged are rows of at least HP_JUDGE_SHARE of the CPU
- * time, those made of samples if they have HP_JUDGE_SAMPLED_NS.
+ * each other as well (relative.h).  Only rows with at least HP_JUDGE_SHARE of the CPU
+ * time are judged, sampled ones if they have HP_JUDGE_SAMPLED_NS.
  */
 #ifndef HP_REPORT_COMPARE_JUDGE_H
 #define HP_REPORT_COMPARE_JUDGE_H

@@ -37,7 +37,7 @@ static void cells_fill(struct hp_compare_line *line)
 
 	value_write(&line->a, unit, row->a);
 	value_write(&line->b, unit, row->b);
-	/* Two numbers that look the same and differ: with all their digits. */
+	/* Two different numbers that look the same: with all their digits. */
 	if (unit == HP_COMPARE_BYTES && change != 0 && !isnan(change) &&
 	    strcmp(line->a.text, line->b.text) == 0) {
 		snprintf(line->a.text, sizeof(line->a.text), "%s B",
@@ -129,7 +129,7 @@ static void line_add(struct hp_compare_lines *lines, const struct hp_compare *co
 	lines->list[lines->count++] = line;
 }
 
-/* Counts that differ; unsure ones behind those that are sure. */
+/* Counts that differ, unsure ones last. */
 static void counts_list(struct hp_compare_text *text, const struct hp_compare *compare,
 			const struct hp_compare_ask *ask)
 {
@@ -144,7 +144,8 @@ static void counts_list(struct hp_compare_text *text, const struct hp_compare *c
 			if (hp_compare_is_time(row->measure))
 				continue;
 			all += !unsure && !row->measure->is_detail;
-			/* Of the machine's share in one figure every comparison would speak. */
+			/* Every comparison would mention this figure, because of the machine's
+			 * part in it. */
 			is_told &= !unsure || row->measure->kind == HP_COMPARE_EXACT;
 			if (!is_told)
 				continue;
@@ -164,7 +165,7 @@ static void counts_list(struct hp_compare_text *text, const struct hp_compare *c
 		text->counts.note = hp_xprintf("None of %zu counts differs.", all);
 }
 
-/* Of the judged rows: from which size on a change would have been seen. */
+/* For the judged rows: the smallest change that would have been detected. */
 static char *unseen_text(const struct hp_compare *compare)
 {
 	double least = INFINITY, most = 0;
@@ -212,7 +213,7 @@ static int compare_weights(const void *left, const void *right)
 	return a < b ? -1 : 1;
 }
 
-/* Where no verdict is possible: the largest rows, side by side. */
+/* If no verdict is possible: the largest rows, side by side. */
 static void largest_list(struct hp_compare_text *text, const struct hp_compare *compare,
 			 const struct hp_compare_ask *ask)
 {
@@ -293,8 +294,8 @@ static const char *single_note(const struct hp_compare *compare, const struct hp
 	bool is_single = compare->a.count < 2 || compare->b.count < 2;
 
 	return is_single && text->counts.count
-		       ? "With one run a side, counts that differ from run to run by themselves (time, "
-			 "hash seeds) look like a change: --runs=3 tells.\n"
+		       ? "With one run a side, counts that vary from run to run (time, hash "
+			 "seeds) look like a change: --runs=3 tells them apart.\n"
 		       : "";
 }
 

@@ -20,7 +20,7 @@
 
 #define JSON_MAX (256 << 20)	/* bytes */
 
-/* All of a file that starts as JSON does, 0-terminated; NULL = it does not. */
+/* A complete file that starts like JSON, 0-terminated; NULL = it does not. */
 static char *json_read(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -122,7 +122,7 @@ cJSON *hp_compare_load(const char *path, hp_compare_seen *seen, void *context)
 		if (json && cJSON_GetObjectItemCaseSensitive(json, "summary"))
 			return json;
 		fprintf(stderr,
-			"hotpath compare: %s: is not a report in JSON; make one with hotpath report "
+			"hotpath compare: %s is not a report in JSON; make one with hotpath report "
 			"--format json --limit 0\n",
 			path);
 		cJSON_Delete(json);

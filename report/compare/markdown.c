@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * markdown.c - a comparison as GitHub and GitLab show it, for a comment on a change.
+ * markdown.c - a comparison in the Markdown of GitHub and GitLab, for a comment on a change.
  */
 #include <string.h>
 #include <stdlib.h>

@@ -54,7 +54,7 @@ static bool limit_read(struct hp_policy_rule *rule, const char *text)
 	return false;
 }
 
-/* By its key, or as reports call it. */
+/* By its key, or by its name in reports. */
 static bool is_section(const struct hp_section *section, const char *pattern)
 {
 	if (!section)

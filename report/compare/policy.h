@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * policy.h - which changes are too much: a file with a line for each rule.
+ * policy.h - which changes are too large: a file with one rule per line.
  *
  *	# section          function        metric      limit
  *	functions-timing   parse*          calls       0%
@@ -9,8 +9,8 @@
  *	alloc              cache_fill      bytes       +64K
  *
  * A limit is by how much B may exceed A: in percent of A, or as an absolute number after a +,
- * with K, M or G for 1024 and so on, or a time with ns, us, ms or s.  "off" exempts a row.  The
- * first line that fits a row decides.  `*` in a function stands for any text, `-` for the
+ * with K, M or G for 1024 and so on, or a time with ns, us, ms or s.  "off" exempts a row.
+ * The first line that matches a row decides.  `*` in a function stands for any text, `-` for the
  * whole run.  Times that are not judged never fail.
  */
 #ifndef HP_REPORT_COMPARE_POLICY_H

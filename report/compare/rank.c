@@ -2,9 +2,9 @@
 /*
  * rank.c - see rank.h.
  *
- * Ranks are doubled, so that shared ones are whole numbers.  How many choices of
- * a_count of all ranks have each sum is counted rank by rank, as change is counted
- * coin by coin.
+ * Ranks are doubled, so that shared ones are whole numbers.  The number of choices
+ * of a_count ranks for each sum is computed rank by rank, like the coin change
+ * problem.
  */
 #include "report/compare/rank.h"
 

@@ -22,10 +22,10 @@
  */
 double hp_rank_chance(const double *a, size_t a_count, const double *b, size_t b_count);
 
-/* The least chance that samples of these sizes can have: that of no overlap. */
+/* The smallest possible chance for samples of these sizes: that of no overlap. */
 double hp_rank_least(size_t a_count, size_t b_count);
 
-/* The middle of the values, which are reordered; 0 of none. */
+/* The median of the values, which are reordered; 0 if there are none. */
 double hp_rank_median(double *values, size_t count);
 
 #endif

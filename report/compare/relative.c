@@ -20,7 +20,7 @@ struct test {
 struct relative {
 	const struct hp_compare *compare;
 	struct hp_compare_row **rows;
-	double *middles;	/* beside the rows: their medians over all runs */
+	double *middles;	/* parallel to the rows: their medians over all runs */
 	bool *is_found;	/* beside the rows */
 	size_t count;
 };
@@ -35,7 +35,7 @@ static double median_of(const double *values, size_t count)
 	return median;
 }
 
-/* Of one run, by all rows but one; 0 = there are too few. */
+/* For one run, from all rows except one; 0 = there are too few. */
 static double factor_of(const struct relative *all, size_t run, size_t but)
 {
 	double *parts = hp_xcalloc(all->count + 1, sizeof(*parts)), factor = 0;
@@ -72,7 +72,7 @@ static void row_test(const struct relative *all, size_t row, struct test *test)
 	test->chance = hp_rank_chance(test->values, a, test->values + a, b);
 }
 
-/* The row with the least chance, of those that are not found yet; its test stays in `best`. */
+/* The row with the smallest chance among those not found yet; its test remains in `best`. */
 static size_t best_find(const struct relative *all, struct test *best, struct test *spare,
 			double least)
 {

@@ -2,7 +2,7 @@
 /*
  * relative.h - own times against those of the other functions of the same run.
  *
- * Where the clock of a core changes from run to run, all functions of a run are faster or slower
+ * If the clock rate of a core changes from run to run, all functions of a run are faster or slower
  * together, by more than the difference in question.  So each run gets a factor: the median,
  * over its functions, of their time divided by their median over all runs.  A function that
  * changed stands out against it.  The factor is robust as long as fewer than half of the
@@ -17,8 +17,8 @@
 
 /*
  * Tests the `count` rows and sets chance, unseen, relative and verdict of those whose chance is
- * below `most` and smaller than that of the plain test, and which differ by `least`.  Those that
- * were found count no longer for the factor of the others.
+ * below `most` and smaller than that of the plain test, and which differ by `least`.  Rows that
+ * were found no longer count for the factor of the others.
  */
 void hp_compare_relative_judge(const struct hp_compare *compare, struct hp_compare_row **rows,
 			       size_t count, double most, double least);

@@ -4,8 +4,8 @@
  *
  * Each run is a separate `hotpath run` that leaves its segment in a file of a fresh folder.
  * The program's environment is the same as under `hotpath run`: only variables of our own
- * are set.  Before them, each command is run once for nothing: the first run of a program
- * reads its files from disk.  Its duration also decides the samples a second.
+ * are set.  Before them, each command is run once as a warm-up: the first run of a
+ * program reads its files from disk. Its duration also determines the sampling rate.
  */
 #include "report/compare/run.h"
 
@@ -27,7 +27,7 @@
 
 /*
  * The fewer samples a run has, the larger a change must be to stand out: with 60 of a function, 12
- * % from run to run.  Short runs get more a second; a sample costs some 30 us, so not too many.
+ * % from run to run.  Short runs get a higher rate; a sample costs some 30 us, so not too high.
  */
 #define SAMPLES_HZ_MIN 999
 #define SAMPLES_HZ_MAX 2999
@@ -86,7 +86,7 @@ static void rate_set(unsigned int hz)
 	setenv("HOTPATH_CPU_HZ", text, 1);
 }
 
-/* The rate that gives each run of so much CPU time SAMPLES_A_RUN, within the limits. */
+/* The rate that gives each run with this CPU time SAMPLES_A_RUN samples, within the limits. */
 static unsigned int rate_for(double cpu_s)
 {
 	if (cpu_s * SAMPLES_HZ_MAX <= SAMPLES_A_RUN)
@@ -170,7 +170,7 @@ static bool run_add(struct hp_compare *compare, const struct runner *runner, siz
 	if (!report)
 		return false;
 	hp_compare_add(compare, place, report);
-	/* In turns, whatever the clock says. */
+	/* Alternating, whatever the clock says. */
 	compare->runs[place].started =
 		(double)(place < compare->a.count ? 2 * place : 2 * (place - compare->a.count) + 1);
 	cJSON_Delete(report);

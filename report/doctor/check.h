@@ -26,7 +26,7 @@ enum hp_level {
 
 struct hp_outcome {
 	enum hp_level level;
-	const char *works;	/* NULL = nothing to say */
+	const char *works;	/* NULL = no text */
 	const char *missing;
 	const char *remedy;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor.c - `hotpath doctor [PROGRAM]`: which parts work here, which don't,
- * and the remedies.
+ * doctor.c - `hotpath doctor [PROGRAM]`: which parts work here, which do
+ * not, and the remedies.
  *
  * The checks are data (check.h); this runs and prints them.
  */
@@ -53,11 +53,11 @@ static const char help_text[] =
 	"                     chroot) be profiled by this hotpath: is their glibc new enough?\n"
 	"  -j, --json         the same for programs\n"
 	"  -h, --help         this\n\n"
-	"  ok        nothing is missing that hotpath needs\n"
-	"  limited   a part of the report is missing, the rest is right\n"
+	"  ok        hotpath has everything that it needs\n"
+	"  limited   a part of the report is missing, the rest is correct\n"
 	"  failed    calls of functions cannot be counted and timed\n\n"
 	"Exit status: 0 if no check failed, 1 if one did, 2 for wrong usage or no such PROGRAM.\n"
-	"The limits are those of this shell: ask in the service or container in question.\n";
+	"The limits are those of this shell: run it in the service or container in question.\n";
 
 /* --- views --- */
 
@@ -112,7 +112,7 @@ static void machine_name(char name[256])
 	snprintf(name, 256, "%s %.100s %.60s", system.sysname, system.release, system.machine);
 }
 
-/* --- the visit --- */
+/* --- running the checks --- */
 
 static void group_visit(struct doctor *doctor, const struct hp_check_group *group)
 {

@@ -222,7 +222,7 @@ static size_t look_seccomp(struct hp_patient *patient, struct hp_finding *findin
 	finding->found = hp_xprintf("%s%s%s",
 				    mode == 0	? "no filter"
 				    : mode == 2 ? "a filter"
-						: "unknown if there is a filter",
+						: "it is unknown whether there is a filter",
 				    refused ? "; refused: " : "", refused ? refused : "");
 	if (!refused)
 		return mode == 0 ? SECCOMP_NONE : SECCOMP_LETS;
@@ -270,7 +270,7 @@ static const struct hp_check checks[] = {
 				   "hotpath run; Linux 6.15 or later" },
 	    [KERNEL_NO_PIDFD] = { HP_LEVEL_LIMITED, "functions, call tree, threads",
 				  "the exact time of a process's death: the next scan notices it",
-				  "Linux 5.3 or later, and a filter that lets pidfd_open through" },
+				  "Linux 5.3 or later, and a filter that permits pidfd_open" },
 	    [KERNEL_OLD] = { HP_LEVEL_FAILED, NULL, "every profile: needs MADV_WIPEONFORK",
 			     "Linux 4.14 or later" } } },
 	{ "proc",
@@ -283,7 +283,7 @@ static const struct hp_check checks[] = {
 	  { [CLOCK_COUNTER] = { HP_LEVEL_OK, "times as exact as the grain, at the lowest cost",
 				NULL, NULL },
 	    [CLOCK_KERNEL] = { HP_LEVEL_LIMITED, "all times, at a higher cost for each timed call",
-			       "times of functions of less than some readings of the clock",
+			       "times of functions shorter than some clock readings",
 			       "on a virtual machine: let the host expose the invariant counter; "
 			       "otherwise none" } } },
 	{ "rseq",
@@ -297,15 +297,15 @@ static const struct hp_check checks[] = {
 	{ "seccomp",
 	  look_seccomp,
 	  { [SECCOMP_NONE] = { HP_LEVEL_OK, "every system call that hotpath needs", NULL, NULL },
-	    [SECCOMP_LETS] = { HP_LEVEL_OK, "memfd_create, pidfd_open, socket: let through", NULL,
+	    [SECCOMP_LETS] = { HP_LEVEL_OK, "memfd_create, pidfd_open, socket: permitted", NULL,
 			       NULL },
 	    [SECCOMP_REFUSES] = { HP_LEVEL_LIMITED, "everything that works without them",
 				  "see the checks run, preload and kernel",
-				  "a filter that lets them through: docker run --security-opt "
+				  "a filter that permits them: docker run --security-opt "
 				  "seccomp=unconfined" } } },
 	{ "process-1",
 	  look_init,
-	  { [INIT_FINE] = { HP_LEVEL_OK, "the report after every end of a program", NULL, NULL },
+	  { [INIT_FINE] = { HP_LEVEL_OK, "the report, however a program ends", NULL, NULL },
 	    [INIT_NONE] = { HP_LEVEL_LIMITED, "the report of every program but process 1",
 			    "the report of process 1, if a signal ends it, since the kernel ends all others with it",
 			    "docker run --init, or hotpath-run as the container's entry point" } } },

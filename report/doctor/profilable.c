@@ -187,9 +187,8 @@ static size_t look_loading(struct hp_patient *patient, struct hp_finding *findin
 		return LOADING_LOST;
 	}
 	if (!patient->is_asked) {
-		finding->found =
-			hp_xprintf("%s is another loader than this system's, and was not asked",
-				   program->linker);
+		finding->found = hp_xprintf("%s is not this system's loader, so it was not run",
+					    program->linker);
 		return LOADING_UNASKED;
 	}
 	finding->found = hp_xprintf("%s %s it; libraries beside libc: %zu", program->linker,
@@ -236,8 +235,9 @@ static size_t look_functions(struct hp_patient *patient, struct hp_finding *find
 				     binary->calls_hooks ? "the program" : "",
 				     binary->calls_hooks && libraries ? ", " : "",
 				     libraries ? libraries : "")
-			: hp_xprintf("no hooks are called, by it or the libraries it starts with%s",
-				     binary->has_header ? "; it has hotpath.h" : "");
+			: hp_xprintf(
+				  "neither the program nor the libraries it starts with call hooks%s",
+				  binary->has_header ? "; it has hotpath.h" : "");
 	bool has_libraries = libraries != NULL;
 	free(libraries);
 	if (binary->language)
@@ -384,7 +384,7 @@ static const struct hp_check checks[] = {
 	  { [MALLOC_LIBC] = { HP_LEVEL_OK, "allocations are seen", NULL, NULL },
 	    [MALLOC_LIBRARY] = { HP_LEVEL_OK, "allocations are seen", NULL, NULL },
 	    [MALLOC_OWN] = { HP_LEVEL_LIMITED, "functions, call tree, threads",
-			     "allocations: its own malloc is called, no stand-in for it",
+			     "allocations: the program calls its own malloc, not our stand-in",
 			     "link the allocator as a library" } } },
 	{ "sanitizer",
 	  look_sanitizer,

@@ -110,33 +110,33 @@ static size_t look_overcommit(struct hp_patient *patient, struct hp_finding *fin
 	return is_strict ? OVERCOMMIT_STRICT : OVERCOMMIT_FREE;
 }
 
-#define FULL "new functions and paths once that is full; a note counts them"
+#define FULL "new functions and paths once it is full; a note counts them"
 
 static const struct hp_check checks[] = {
 	{ "segment",
 	  look_segment,
-	  { [SEGMENT_FINE] = { HP_LEVEL_OK, "all that is recorded has room", NULL, NULL },
+	  { [SEGMENT_FINE] = { HP_LEVEL_OK, "there is room for the whole record", NULL, NULL },
 	    [SEGMENT_SMALL] = { HP_LEVEL_LIMITED, "programs of some thousand functions", FULL,
 				"raise the limits that follow" },
 	    [SEGMENT_NONE] = { HP_LEVEL_FAILED, NULL, "every profile",
 			       "raise the limits that follow" } } },
 	{ "address-space",
 	  look_address_space,
-	  { [LIMIT_NONE] = { HP_LEVEL_OK, "the segment has its whole size", NULL, NULL },
+	  { [LIMIT_NONE] = { HP_LEVEL_OK, "the segment has its full size", NULL, NULL },
 	    [LIMIT_SMALL] = { HP_LEVEL_LIMITED, "a segment of a sixteenth of it", FULL,
 			      "ulimit -v $(ulimit -H -v); above that limits.conf or LimitAS=" },
 	    [LIMIT_TOO_SMALL] = { HP_LEVEL_FAILED, NULL, "every profile: no room for a segment",
 				  "ulimit -v $(ulimit -H -v); above that limits.conf or LimitAS=" } } },
 	{ "file-size",
 	  look_file_size,
-	  { [LIMIT_NONE] = { HP_LEVEL_OK, "the segment has its whole size", NULL, NULL },
+	  { [LIMIT_NONE] = { HP_LEVEL_OK, "the segment has its full size", NULL, NULL },
 	    [LIMIT_SMALL] = { HP_LEVEL_LIMITED, "a segment of that size", FULL,
 			      "ulimit -f $(ulimit -H -f); above that limits.conf or LimitFSIZE=" },
 	    [LIMIT_TOO_SMALL] = { HP_LEVEL_FAILED, NULL, "every profile: no room for a segment",
 				  "ulimit -f $(ulimit -H -f); above that limits.conf or LimitFSIZE=" } } },
 	{ "cgroup",
 	  look_cgroup,
-	  { [LIMIT_NONE] = { HP_LEVEL_OK, "the segment has its whole size", NULL, NULL },
+	  { [LIMIT_NONE] = { HP_LEVEL_OK, "the segment has its full size", NULL, NULL },
 	    [LIMIT_SMALL] = { HP_LEVEL_LIMITED, "a segment of a quarter of it", FULL,
 			      "give the container more: docker run --memory, systemd MemoryMax=" },
 	    [LIMIT_TOO_SMALL] = { HP_LEVEL_FAILED, NULL, "every profile: no room for a segment",

@@ -4,7 +4,7 @@
  * runs, the kernel's CPU samples, and other profilers.
  *
  * Functions, call tree and threads need none of the privileges of perf, and the
- * texts mention it: no one should open up a machine for nothing.
+ * texts mention it: nobody should weaken a machine's security for nothing.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -347,7 +347,7 @@ static const struct hp_check checks[] = {
 				   NULL, NULL },
 	    [DEBUG_FILES_SERVER] = { HP_LEVEL_OK,
 				     "debug information in programs, beside them, in /usr/lib/debug",
-				     "that of the server in the report at a program's end, and live",
+				     "debug information of the server in the report at a program's end, and live",
 				     "hotpath report asks the server; or install packages with debug files "
 				     "(-dbgsym, -debuginfo)" } } },
 	{ "state",
@@ -372,7 +372,8 @@ static const struct hp_check checks[] = {
 	  look_counters,
 	  { [COUNTERS_FINE] = { HP_LEVEL_OK, "bound: memory-bound, where functions wait for memory",
 				NULL, NULL },
-	    [COUNTERS_NONE] = { HP_LEVEL_OK, "bound, all other words", "memory-bound is never said",
+	    [COUNTERS_NONE] = { HP_LEVEL_OK, "bound, all other words",
+				"memory-bound is never reported",
 				"a machine, or a host, that exposes its counters (PMU); Linux 6.12 or later" } } },
 	{ "kptr",
 	  look_kptr,

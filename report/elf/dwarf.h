@@ -60,13 +60,13 @@ struct hp_dwarf {
 const struct hp_dwarf *hp_dwarf_load(void);
 
 /*
- * From now on libdw may ask the servers in DEBUGINFOD_URLS for debug information that is not here;
- * to be called before the first hp_dwarf_load.  Without it nothing waits for a server: the report at
+ * From now on libdw may ask the servers in DEBUGINFOD_URLS for missing debug information; call it
+ * before the first hp_dwarf_load.  Without it nothing waits for a server: the report at
  * a program's end and the live views must not.
  */
 void hp_dwarf_allow_servers(void);
 
-/* It may, and there is one: a file without debug information is worth a look. */
+/* It may, and there is one: worth trying for a file without debug information. */
 bool hp_dwarf_has_servers(void);
 
 #endif

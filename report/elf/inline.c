@@ -22,7 +22,7 @@ struct span {
 	Dwarf_Die die;
 	uint32_t depth;
 	uint32_t outer;	/* place of the enclosing one, HP_NONE = none */
-	uint32_t function; /* of a unit's: its place in the list of functions */
+	uint32_t function;	/* of a unit's: its place in the list of functions */
 	bool is_inlined;
 };
 
@@ -50,11 +50,11 @@ struct function {
 
 struct unit {
 	Dwarf_Die die;
-	struct spans outer; /* of its functions */
+	struct spans outer;	/* of its functions */
 	struct function *functions;
 	size_t function_count;
 	size_t function_room;
-	bool has_nested; /* functions inside others are in the list, too */
+	bool has_nested;	/* functions inside others are in the list, too */
 	Dwarf_Files *files;	/* NULL = none, or not requested */
 };
 
@@ -167,7 +167,7 @@ static void function_add(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die
 
 /*
  * A unit's functions.  Nested ones are inside the entry of another function, but their code is
- * elsewhere: they are looked for only where an address has no function otherwise.
+ * elsewhere: they are searched for only if an address has no function otherwise.
  */
 static void outer_walk(const struct hp_dwarf *dw, struct unit *unit, Dwarf_Die *parent,
 		       uint32_t depth, bool is_nested)
@@ -400,8 +400,8 @@ size_t hp_inlines_in(struct hp_inlines *inlines, struct hp_symbol_file *file, ui
 }
 
 /*
- * The first row of the unit's line table above the address.  Where no row covers the address, the
- * next row may be behind another unit's code: then the next address.
+ * The first row of the unit's line table above the address.  If no row covers the address, the
+ * next row may be after another unit's code: then the next address.
  */
 static uint64_t next_row(struct unit *unit, uint64_t address)
 {

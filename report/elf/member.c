@@ -16,40 +16,40 @@
 
 #include "report/base/memory.h"
 
-#define DEPTH_MAX 16 /* of types in types; damaged information must not exhaust our stack */
-#define MEMBER_PATH_MAX 256 /* bytes of a member's path */
-#define TYPE_NAME_MAX 512 /* bytes of a type's name with its namespaces */
-#define STEPS_MAX 1000000 /* entries looked at */
+#define DEPTH_MAX 16	/* of types in types; damaged information must not exhaust our stack */
+#define MEMBER_PATH_MAX 256	/* bytes of a member's path */
+#define TYPE_NAME_MAX 512	/* bytes of a type's name with its namespaces */
+#define STEPS_MAX 1000000	/* entries looked at */
 
-/* How well a type explains a block; of the best fit there must be one type only. */
+/* How well a type explains a block; there must be only one type with the best fit. */
 enum fit {
 	FIT_NONE,
-	FIT_BEGIN, /* the block is larger: a head, with data after it */
+	FIT_BEGIN,	/* the block is larger: a head, with data after it */
 	FIT_ARRAY,
-	FIT_SHARED, /* after the counts of make_shared */
-	FIT_WHOLE, /* the block is one object */
-	FIT_NAMED, /* added: the allocating functions name the type */
+	FIT_SHARED,	/* after the counts of make_shared */
+	FIT_WHOLE,	/* the block is one object */
+	FIT_NAMED,	/* added: the allocating functions name the type */
 };
 
 /* A type of a unit that may own a lock. */
 struct type {
-	char *name; /* with namespaces and classes */
+	char *name;	/* with namespaces and classes */
 	uint64_t size;
 	Dwarf_Die die;
 };
 
 struct unit {
-	const void *id; /* of its entry */
-	bool is_cut; /* there are more types than could be read */
+	const void *id;	/* of its entry */
+	bool is_cut;	/* there are more types than could be read */
 	struct type *types;
 	size_t count;
 	size_t room;
 };
 
-/* A variable outside of functions. */
+/* A variable outside functions. */
 struct variable {
-	const char *name; /* the debug information's */
-	uint32_t place; /* in the order of the file */
+	const char *name;	/* the debug information's */
+	uint32_t place;	/* in the order of the file */
 	Dwarf_Die die;
 };
 
@@ -59,7 +59,7 @@ struct hp_members {
 	size_t count;
 	size_t room;
 	bool has_variables;
-	struct variable *variables; /* by name and place */
+	struct variable *variables;	/* by name and place */
 	size_t variable_count;
 	size_t variable_room;
 };
@@ -71,8 +71,8 @@ struct search {
 	size_t seen;
 	int best;
 	bool is_ambiguous;
-	const char *name; /* of the best type */
-	char path[MEMBER_PATH_MAX]; /* of its member */
+	const char *name;	/* of the best type */
+	char path[MEMBER_PATH_MAX];	/* of its member */
 	uint64_t index;
 	uint64_t count;
 };
@@ -209,7 +209,8 @@ static bool in_array(struct search *s, Dwarf_Die *type, uint64_t offset, char pa
 	return is_it;
 }
 
-/* Is a member of the wanted type at `offset`?  Its path is added; members of std's types aren't. */
+/* Is a member of the wanted type at `offset`? Its path is added, except for members of std's
+ * types. */
 static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char path[MEMBER_PATH_MAX],
 		      int depth)
 {
@@ -236,7 +237,7 @@ static bool member_at(struct search *s, Dwarf_Die type, uint64_t offset, char pa
 
 /* --- candidates --- */
 
-/* A member `_M_...` is the C++ library's own: the type around it is the program's word for it. */
+/* A member `_M_...` is the C++ library's own: the program knows it as the enclosing type. */
 static void path_end(char path[MEMBER_PATH_MAX])
 {
 	static const char *const inner[] = { "._M_", ".__m_", ".__cv_" };
@@ -313,7 +314,7 @@ static void type_try(struct search *s, struct type *type)
 struct walk {
 	struct search *search;
 	struct unit *unit;
-	char scope[TYPE_NAME_MAX]; /* namespaces and classes around, with "::" at the end */
+	char scope[TYPE_NAME_MAX];	/* namespaces and classes around, with "::" at the end */
 };
 
 static void type_add(struct walk *w, Dwarf_Die *die, const char *name)
@@ -344,7 +345,7 @@ static void inside_walk(struct walk *w, Dwarf_Die *die, const char *name, int de
 
 static void compound_note(struct walk *w, Dwarf_Die *die, const char *name, int depth)
 {
-	/* The C++ library's own types don't count as owners. */
+	/* The C++ library's own types do not count as owners. */
 	if (strncmp(w->scope, "std::", 5) == 0 || strncmp(w->scope, "__gnu_cxx::", 11) == 0)
 		return;
 	type_add(w, die, name);
@@ -522,7 +523,7 @@ static bool variable_find(struct search *s, struct hp_members *members, const ch
 
 static uint64_t spent_ns;
 
-/* False = too much time was spent already. */
+/* False = too much time has been spent already. */
 static bool search_begin(struct search *s, const struct hp_symbol_file *file, uint64_t began)
 {
 	if (!s->dw || !file->has_debug || spent_ns >= HP_MEMBER_MS * UINT64_C(1000000))

@@ -22,7 +22,7 @@
 #include "report/elf/symbol_table.h"
 #include "segment/layout/process.h"
 
-static const char *left_why; /* why no files are read; NULL = they are */
+static const char *left_why;	/* why no files are read; NULL = they are */
 
 /* --- opening --- */
 
@@ -48,7 +48,7 @@ static const char *check_inode(const struct hp_model_object *recorded, int64_t c
 	if (recorded->inode && recorded->inode != now.st_ino)
 		return "is not the file that was running";
 	if (created_unix_ns > 0 && now.st_mtim.tv_sec > created_unix_ns / 1000000000)
-		return "was changed after the start";
+		return "has changed since the start";
 	return NULL;
 }
 
@@ -140,7 +140,7 @@ static int compare_addresses(const void *left, const void *right)
 
 #define DIGIT_BITS 11
 #define DIGITS (1 << DIGIT_BITS)
-#define RADIX_MIN 4096 /* symbols; for fewer qsort is as fast */
+#define RADIX_MIN 4096	/* symbols; for fewer qsort is as fast */
 
 /* Stable, by one digit of the distance from `base`. */
 static void sort_digit(const struct hp_symbol *from, struct hp_symbol *to, size_t count,

@@ -39,7 +39,7 @@ struct hp_frames {
 	uint64_t given_pending;
 };
 
-/* Functions that only pass blocks on and are no answer to "who allocates?". */
+/* Functions that only pass blocks on and do not answer "who allocates?". */
 static const char *const known_wrappers[] = {
 	"malloc",
 	"calloc",

@@ -46,7 +46,7 @@ static size_t operator_size(const char *name, const char *text)
 		if (strncmp(text + size, operators[i], strlen(operators[i])) == 0)
 			signs = strlen(operators[i]);
 	if (signs && strncmp(text + size + signs, " <", 2) == 0)
-		signs++; /* "operator< <int>(...)" */
+		signs++;	/* "operator< <int>(...)" */
 	if (signs)
 		return size + signs;
 	return text[size] == ' ' ? size + 1 : 0;
@@ -186,7 +186,7 @@ static char *hollow(const char *name, char open, enum gone gone)
 	char *copy = hp_xmalloc(3 * strlen(name) + 1);
 	char *to = copy;
 	int depth = 0;
-	int hidden_at = 0; /* depth inside of the skipped part */
+	int hidden_at = 0;	/* depth inside the skipped part */
 
 	for (const char *c = name; *c;) {
 		size_t length = hp_name_step(name, c, &depth);
@@ -266,7 +266,7 @@ static const char *scope_end(const char *name)
 	int depth = 0;
 
 	for (const char *c = name; *c;) {
-		if (strncmp(c, "\342\200\271", 3) == 0) /* the brackets of short.h */
+		if (strncmp(c, "\342\200\271", 3) == 0)	/* the brackets of short.h */
 			depth++;
 		else if (strncmp(c, "\342\200\272", 3) == 0)
 			depth--;
@@ -289,8 +289,8 @@ const char *hp_name_last(const char *name)
 }
 
 /*
- * Scopes that do not fit are replaced by an ellipsis; the last part stays, and
- * lambdas with their function.
+ * Scopes that do not fit are replaced by an ellipsis; the last part is kept,
+ * and lambdas keep their function.
  */
 static char *without_scopes(const char *name, size_t width)
 {

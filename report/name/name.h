@@ -9,7 +9,7 @@
 
 /*
  * A fresh copy without return type, with the last `depth` parts of a::b::c (0 =
- * all).  Parameters stay.  Names that are not C++ are unchanged.
+ * all).  Parameters are kept. Names that are not C++ are unchanged.
  */
 char *hp_name_short(const char *name, size_t depth);
 

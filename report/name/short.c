@@ -24,11 +24,11 @@
 #define ANGLE_OPEN "\342\200\271"
 #define ANGLE_CLOSE "\342\200\272"
 #define ARROW " \342\206\220 "
-#define SCOPE_MIN 4 /* least columns of a scope that is shown */
-#define WINDOW_MIN 8 /* columns needed to show a difference */
+#define SCOPE_MIN 4	/* least columns of a scope that is shown */
+#define WINDOW_MIN 8	/* columns needed to show a difference */
 #define PARTS_MAX 64
-#define NESTED_MAX 8 /* templates within templates; deeper ones become an ellipsis */
-#define ARGUMENT_MAX 14 /* most bytes of a template argument that is shown */
+#define NESTED_MAX 8	/* templates within templates; deeper ones become an ellipsis */
+#define ARGUMENT_MAX 14	/* most bytes of a template argument that is shown */
 
 struct part {
 	const char *at;
@@ -150,7 +150,7 @@ static size_t end_of(const char *name)
 
 /* --- Rust's qualified types --- */
 
-/* The first " as " or " for " outside of brackets, before `end`; NULL = none. */
+/* The first " as " or " for " outside brackets, before `end`; NULL = none. */
 static const char *word_between(const char *name, const char *at, const char *end, const char *word)
 {
 	int depth = 0;
@@ -230,7 +230,7 @@ static size_t qualifier_size(const char *name, const char *space)
 static size_t split(const char *name, size_t end, bool is_type, struct part *parts)
 {
 	size_t count = 1, i = 0;
-	bool is_conversion = is_type; /* operator unsigned long */
+	bool is_conversion = is_type;	/* operator unsigned long */
 	int depth = 0;
 
 	parts[0] = (struct part){ name, end };
@@ -386,7 +386,7 @@ static size_t base_size(const struct part *part)
 
 	while (i < part->size && !strchr("<(", part->at[i]) && !starts_with(part->at + i, "[abi:"))
 		i += hp_name_step(part->at, part->at + i, &depth);
-	if (!i || i > part->size) /* (A, B): a type without a name */
+	if (!i || i > part->size)	/* (A, B): a type without a name */
 		return part->size;
 	return i;
 }
@@ -470,7 +470,8 @@ static size_t tail_at(const char *name)
 }
 
 /*
- * What std::thread calls before it calls a lambda, with that one inlined as a rule, is the lambda:
+ * std::thread's function that calls a lambda, usually with the lambda inlined, is shown as the
+ * lambda:
  * `std::thread::_State_impl<std::thread::_Invoker<std::tuple<main::{lambda()#1}>>>::_M_run()`.
  */
 static void thread_replace(char **name)
@@ -525,7 +526,7 @@ char *hp_name_display_path(const char *path, size_t depth)
 		char *name, *text;
 		int depth_of = 0;
 
-		/* The source location begins at the first blank outside of brackets. */
+		/* The source location begins at the first blank outside brackets. */
 		for (behind = path; behind < path + size && !(*behind == ' ' && depth_of == 0);)
 			behind += hp_name_step(path, behind, &depth_of);
 		/* A clone's suffix belongs to the name: "f(int) [clone .isra.0] (file.c:12)". */

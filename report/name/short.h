@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * short.h - the names that people read in tables: one rule for C, C++ and Rust.
+ * short.h - names for tables: one rule for C, C++ and Rust.
  *
- * Dropped are return types, parameters, [abi:...], clone suffixes (.constprop.0),
+ * Drops return types, parameters, [abi:...], clone suffixes (.constprop.0),
  * Rust's hashes, unnamed namespaces, Rust's `<T as Trait>`.  Template arguments
  * become one word or an ellipsis, and a lambda is named after its function:
  * `Catalog::find`, `std::vector‹Job›::erase`, `main::λ:14`.  JSON keeps whole
@@ -15,11 +15,11 @@
 
 /* How much of the name is kept, shortest first. */
 enum hp_name_detail {
-	HP_NAME_SHORT, /* the last `depth` parts */
-	HP_NAME_SCOPED, /* all parts */
-	HP_NAME_ARGUMENTS, /* and all template arguments but the usual defaults */
-	HP_NAME_SIGNATURE, /* and the parameters */
-	HP_NAME_WHOLE, /* as it is */
+	HP_NAME_SHORT,	/* the last `depth` parts */
+	HP_NAME_SCOPED,	/* all parts */
+	HP_NAME_ARGUMENTS,	/* and all template arguments except the usual defaults */
+	HP_NAME_SIGNATURE,	/* and the parameters */
+	HP_NAME_WHOLE,	/* as it is */
 };
 
 /*

@@ -363,7 +363,7 @@ char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t ad
 	char *name = NULL;
 	size_t count;
 
-	/* Where a thread aside reads debug information, no one else may. */
+	/* If a background thread reads debug information, nobody else may. */
 	if (!size || symbols->source->kind->missing)
 		return NULL;
 	file = file_asked(symbols, object, true);
@@ -429,7 +429,7 @@ static char *spot_name(struct hp_symbols *symbols, const struct hp_symbol_file *
 	if (!symbol || (beyond && beyond >= symbol->size))
 		return unknown_name(symbols, &plain);
 	name = hp_name_demangled(symbol->name);
-	/* For code the line says more than the offset. */
+	/* For code the line is more informative than the offset. */
 	if (!beyond || !spot->is_data)
 		return name;
 	whole = hp_xprintf("%s+0x%llx", name, (unsigned long long)beyond);

@@ -36,7 +36,7 @@ struct hp_source {
 struct hp_symbols *hp_symbols_new(const struct hp_model *model, struct hp_name_source *source);
 void hp_symbols_free(struct hp_symbols *symbols);
 
-/* Total of requested names that are not there yet; it only grows. */
+/* Total of requested names that were not available yet; it only grows. */
 uint64_t hp_symbols_missing(const struct hp_symbols *symbols);
 
 /* True if texts from the program's files outlive the symbols. */
@@ -107,7 +107,7 @@ const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t o
 
 /*
  * The member at an offset of a heap block, from debug information of the unit with this code: a
- * fresh "Session::m" (report/elf/member.h); NULL = not known, or it is not to be requested here.
+ * fresh "Session::m" (report/elf/member.h); NULL = not known, or must not be requested here.
  */
 char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
 			const char *type, uint64_t size, uint64_t offset);

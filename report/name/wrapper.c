@@ -70,7 +70,7 @@ static bool has_parameters(const char *name)
 	return false;
 }
 
-/* Past what stands before a type's path: "<", "&mut ", "[". */
+/* Skips what precedes a type's path: "<", "&mut ", "[". */
 static const char *skip_qualifiers(const char *name)
 {
 	static const char *const words[] = { "mut ", "const ", "dyn ", "impl " };
@@ -95,7 +95,7 @@ static bool is_letter(char c)
 	       c == '_' || c == ':';
 }
 
-/* u8, str, or a parameter such as T: who wrote the function is the trait's matter. */
+/* u8, str, or a parameter such as T: the trait determines who wrote the function. */
 static bool is_anyones(const char *type)
 {
 	static const char *const names[] = { "u8",   "u16",  "u32",   "u64",   "u128", "i8",

@@ -43,7 +43,7 @@ static void sums_read(struct hp_model *model, uint64_t at)
 		run->peak_rss_kb = record.peak_rss_kb;
 		run->minor_faults = record.minor_faults;
 		run->major_faults = record.major_faults;
-		/* Earlier versions knew nothing of the others. */
+		/* Earlier versions did not record the others. */
 		run->unmeasured = record.unmeasured ? record.unmeasured : record.unknown;
 		run->lacks_cpu = run->lacks_peak = run->unmeasured != 0;
 	}
@@ -55,7 +55,8 @@ static bool goes_on(const struct hp_process *record)
 	return record->ending == HP_ENDING_EXEC || record->ending == HP_ENDING_DROP;
 }
 
-/* How it ended: from its own record or from who waited for it, the root's runner or its parent. */
+/* How it ended: from its own record or from the process that waited for it, the root's runner or
+ * its parent. */
 static void end_set(const struct hp_model *model, struct hp_model_run *run,
 		    const struct hp_process *record, uint32_t waited)
 {

@@ -22,14 +22,14 @@ struct hp_model_run {
 	uint32_t count;
 	uint32_t failed;	/* of them: exit code other than 0, or killed */
 	uint32_t unknown;	/* of them: exit status unknown */
-	uint32_t unmeasured;	/* of them: did not note their end, as killed ones */
+	uint32_t unmeasured;	/* of them: did not record their end, such as killed ones */
 	uint32_t running;	/* of them */
 	int32_t status;	/* of the last one that failed, as from wait() */
 	bool is_root;
 	bool lacks_peak;	/* peak_rss_kb is without some of them */
 	bool lacks_cpu;	/* cpu_ns and faults, too */
 	uint64_t base_cpu_ns;	/* pid only: CPU of its process before */
-	uint64_t wall_ns;	/* the sum of their lives */
+	uint64_t wall_ns;	/* the sum of their lifetimes */
 	uint64_t cpu_ns;
 	uint64_t peak_rss_kb;
 	uint64_t minor_faults;

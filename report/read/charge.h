@@ -42,11 +42,11 @@ struct hp_charges {
 	bool has_most;	/* some process recorded the net */
 };
 
-/* Blocks and bytes of all calls, callees apart. */
+/* Blocks and bytes of all calls, without callees. */
 uint64_t hp_charge_bytes(const struct hp_charge_sum *sum);
 uint64_t hp_charge_count(const struct hp_charge_sum *sum);
 
-/* How many calls have some. */
+/* Number of calls that have some. */
 uint64_t hp_charge_calls(const struct hp_charge_sum *sum, enum hp_charge_kind kind);
 
 /* Reads them from the model's segment.  Never fails. */

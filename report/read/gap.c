@@ -18,7 +18,7 @@
  * The interval of t is where log L is within 2.2 of its largest value, which is that of 96 % by
  * the likelihood ratio (Wilks, Ann.  Math.  Statist. 9, 1938), or within 3 where k is so small
  * that the ratio is far from its limit.  The estimate is the mean of t weighted by L. If no slow
- * call was timed, L says next to nothing; then the function's share is that of its time, as for
+ * call was timed, L says almost nothing; then the function's share is that of its time, as for
  * stalls caused by the machine.
  *
  * The time. Of events with share t, a fraction t (1 - p) / (1 - t p) belongs to
@@ -44,7 +44,7 @@
 /* Part of the function's time; beyond it, the whole is the interval */
 #define NEXT_TO_NOTHING 0.002
 #define BOOST_P (1 / 8.0)
-#define GRAIN_CLOCKS 8.0	/* readings of the clock: the error of one event's excess */
+#define GRAIN_CLOCKS 8.0	/* clock readings: the error of one event's excess */
 
 /* Events below a node, and below those above it whose calls were not all timed. */
 struct set {
@@ -52,7 +52,7 @@ struct set {
 	double ticks[HP_GAP_MODES];
 	double size_events[HP_GAP_SIZES];
 	double size_ticks[HP_GAP_SIZES];
-	double claimed;	/* ticks that functions are estimated to have of them */
+	double claimed;	/* ticks of these attributed to functions */
 };
 
 /* A node's part of them. */

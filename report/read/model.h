@@ -116,7 +116,7 @@ struct hp_model_function {
 	double body_ticks;	/* own time of sampled calls, tail excluded */
 	double body_squares;
 	double body_count;
-	double timed_ticks;	/* own time of calls that were timed all, */
+	double timed_ticks;	/* own time of calls made while all were timed, */
 	double timed_count;
 	double pending_count;	/* calls of rows with others, all unsampled */
 	double tail_variance;
@@ -177,9 +177,9 @@ struct hp_model_thread {
 	double percent_max;	/* < 0: unknown */
 	double percent_average;	/* < 0: unknown */
 	uint64_t cpu_ns;
-	double user_share; /* of cpu_ns, in user mode; < 0: unknown */
+	double user_share;	/* of cpu_ns, in user mode; < 0: unknown */
 	uint64_t wait_ns;
-	uint64_t life_ns;	/* from the first look at it to the last */
+	uint64_t life_ns;	/* from the first scan of it to the last */
 	uint64_t whole_ns;	/* from its start to its end; 0: unknown */
 };
 
@@ -194,7 +194,7 @@ struct hp_model_thread_name {
 /* Data missing from the report, and how much. */
 struct hp_model_losses {
 	uint64_t refused_chunks;
-	uint64_t refusals;	/* refused by the kernel: memory outside of the segment, system calls */
+	uint64_t refusals;	/* refused by the kernel: memory outside the segment, system calls */
 	uint64_t lost_calls;
 	uint64_t lost_threads;
 	uint64_t folded_rows;
@@ -275,7 +275,7 @@ uint32_t hp_model_record_at(const struct hp_model *model, uint64_t offset);
 uint32_t hp_model_place_at(const struct hp_model *model, uint64_t offset);
 
 /*
- * What to call an object: its file's name; of a program that ran by another name, as through a link,
+ * The name of an object: its file's; for a program that ran under another name, such as a link's,
  * that one.  Lives as long as the model.
  */
 const char *hp_model_object_name(const struct hp_model *model, uint32_t object);

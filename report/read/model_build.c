@@ -75,7 +75,7 @@ static uint64_t object_hash(const struct hp_model_object *object)
 	return hash | 1;
 }
 
-/* Compares the name only, since HOTPATH_LIB may use another folder. */
+/* Compares only the name, since HOTPATH_LIB may use another folder. */
 static bool is_profiler(const char *path)
 {
 	static const char name[] = "libhotpath.so";

@@ -122,7 +122,7 @@ static void histogram_add(struct hp_reader *reader, struct hp_model_spread *spre
 	}
 }
 
-/* --- at each look --- */
+/* --- at each refresh --- */
 
 /* True if it may have changed since it was read. */
 static bool is_active(const struct hp_model *model, const struct hp_model_record *record)

@@ -36,7 +36,7 @@ static const char *file_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The name that the program was started by; NULL = a script's, or not known. */
+/* The name under which the program was started; NULL = a script's, or not known. */
 static const char *started_by(const struct hp_model_process *process)
 {
 	const char *command = process->command ? process->command : "";

@@ -107,7 +107,7 @@ static bool is_tainted(const struct hp_reader *reader, uint64_t begin)
 	return atomic_load_explicit(&levels->is_tainted, memory_order_relaxed) != 0;
 }
 
-/* The session's own segment says whose the others are. */
+/* The session's own segment names the owners of the others. */
 static struct hp_user user_of_part(const struct hp_reader *reader, uint64_t begin)
 {
 	const struct hp_levels *levels = hp_segment_levels(&reader->segment);

@@ -96,8 +96,9 @@ double hp_sampling_period_ns(const struct hp_model_sampling *sampling)
 }
 
 /*
- * Kish's: the squared sum of the weights by the sum of their squares.  The latter is not recorded, but no weight w lies
- * outside of least and most, so w^2 <= (least + most) w - least most; with two rates that is an equation.
+ * Kish's: the squared sum of the weights by the sum of their squares. The latter is not recorded,
+ * but no weight w lies outside least and most, so w^2 <= (least + most) w - least most; with two
+ * rates that is an equation.
  */
 double hp_sampling_effective(const struct hp_model_sampling *sampling, uint64_t samples,
 			     uint64_t cpu_ns)
@@ -110,7 +111,7 @@ double hp_sampling_effective(const struct hp_model_sampling *sampling, uint64_t 
 	double most = 1e9 / (sampling->low_hz ? sampling->low_hz : hz);
 	double squares = (least + most) * sum - least * most * n;
 
-	/* Periods are not kept to the ns: equal weights have the least squares that there are. */
+	/* Periods are not exact to the ns: equal weights have the smallest possible squares. */
 	return squares > sum * sum / n ? sum * sum / squares : n;
 }
 
@@ -207,7 +208,7 @@ static const struct hp_stack_node *node_at(const struct hp_model_sampling *sampl
 			     sizeof(struct hp_stack_node));
 }
 
-/* Reads new and changed data.  False = that is not known, all must be read. */
+/* Reads new and changed data.  False = unknown, all must be read. */
 static bool stacks_follow(struct hp_model_sampling *sampling, struct hp_reader *reader,
 			  const struct hp_map *objects)
 {
@@ -284,7 +285,7 @@ static void guess_read(struct hp_model_sampling *sampling, const struct hp_guess
 		return;
 	stack = &sampling->stacks[guess->node];
 	stack->guessed_ns = guess->blocked_ns;
-	/* Its counters may be those of the last look. */
+	/* Its counters may be those of the last refresh. */
 	stack->waits -= (uint64_t)stack->guess_waits;
 	stack->guess_waits =
 		(int64_t)((double)guess->waits * (switches_scale(&sampling->bursts) - 1));

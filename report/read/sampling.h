@@ -25,9 +25,9 @@ struct hp_model_stack {
 	uint64_t blocked_ns;
 	uint64_t counted_ns;	/* of cpu_ns: classified by the processor's counters */
 	uint64_t memory_ns;	/* of counted_ns: waited for memory */
-	uint64_t guessed_ns; /* of blocked_ns: from waits that were recorded in bursts */
-	int64_t guess_waits; /* that are in `waits` since bursts slowed the program down */
-	double guess_error_ns; /* half of a 95 % interval of that */
+	uint64_t guessed_ns;	/* of blocked_ns: from waits that were recorded in bursts */
+	int64_t guess_waits;	/* that are in `waits` since bursts slowed the program down */
+	double guess_error_ns;	/* half of a 95 % interval of that */
 	uint32_t code;	/* its object's offset in the segment */
 	bool is_profiler;	/* our library's code, or the kernel's on its behalf; only if hidden */
 };
@@ -53,7 +53,7 @@ struct hp_model_sampling {
 	size_t chunk_room;
 	uint64_t changes;	/* offset of the ring of changes; 0 = none, or everything must be reread */
 	uint64_t seen;	/* number of the first unread change */
-	bool has_bursts; /* waits were recorded in bursts, for a time */
+	bool has_bursts;	/* waits were recorded in bursts, for a time */
 	struct hp_bursts bursts;
 	char *profile;	/* path of samply's profile; NULL = none */
 	char *trouble;	/* the reason for missing samples of samply */
@@ -80,8 +80,8 @@ double hp_sampling_burst_error(const struct hp_bursts *bursts, uint64_t blocked_
 double hp_sampling_period_ns(const struct hp_model_sampling *sampling);
 
 /*
- * How many samples of equal weight say as much as these, which stand for `cpu_ns` together: with
- * several rates at most `samples`, and never more than they are worth.
+ * The number of samples of equal weight with the same information as these, which stand for
+ * `cpu_ns` together: with several rates at most `samples`, and never an overestimate.
  */
 double hp_sampling_effective(const struct hp_model_sampling *sampling, uint64_t samples,
 			     uint64_t cpu_ns);
@@ -90,8 +90,8 @@ struct hp_model_object;
 
 /*
  * Hides the profiler's frames between the program and its callees: of `main,
- * our malloc, the C library's malloc` the middle one is hidden. A frame that is
- * innermost, or has only the kernel below it, stays, as is_profiler. Call it
+ * our malloc, the C library's malloc` the middle one is hidden. A frame that
+ * is innermost, or has only the kernel below it, is kept, as is_profiler. Call it
  * after each refresh.
  */
 void hp_model_sampling_hide(struct hp_model_sampling *sampling,

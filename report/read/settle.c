@@ -19,8 +19,8 @@
  *
  * Recursion.  Calls of a function that is on the path already are in that node (segment/FORMAT.md).
  * So below a recursive function a measured time may hold calls that stand further up in the tree;
- * there a node's time is the sum of own times, and only outermost calls count for a function's total.
- * A function takes at least its own time, and no more than the program.
+ * there a node's time is the sum of own times, and only outermost calls count for a function's
+ * total. A function takes at least its own time, and no more than the program.
  *
  * Inclusive errors.  Uncertainty of the hooks' cost adds up linearly over all
  * calls at a node and below.  Sampling variances are passed up in proportion to
@@ -78,8 +78,8 @@ static void settle_pending(const struct hp_tree *tree, const struct hp_model *mo
 /*
  * Stalls happen per time or per call, whichever gives more; a row without any
  * may have had some that were not sampled. The usual stall (geometric mean) is
- * caused by the machine and hits any row; one function's rare slow path doesn't
- * predict others'.
+ * caused by the machine and hits any row; one function's rare slow path does
+ * not predict others'.
  */
 static void settle_tail(const struct hp_tree *tree, const struct hp_model *model, size_t place,
 			double room)

@@ -23,7 +23,7 @@ struct walk {
 	void *context;
 };
 
-/* A stale frame may point anywhere; that isn't damage. */
+/* A stale frame may point anywhere; that is not damage. */
 static bool is_row(const struct hp_model *model, uint64_t at)
 {
 	return at % HP_LINE == 0 && at / HP_LINE < model->place_count &&

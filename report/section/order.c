@@ -23,7 +23,7 @@ struct word {
 	char text[WORD_MAX];
 };
 
-/* The user's word or a JSON key, in the form of words. */
+/* The user's word or a JSON key, in normalised form. */
 static void word_make(const char *text, struct word *word)
 {
 	size_t length = 0;
@@ -66,7 +66,8 @@ static bool is_percentile(const struct hp_column *column, const struct hp_settin
 	return false;
 }
 
-/* The column of that name; titles go before keys, since the user reads those.  NULL = none. */
+/* The column of that name; titles take precedence over keys, since the user reads those. NULL =
+ * none. */
 static const struct hp_column *column_find(const struct hp_section *section,
 					   const struct hp_settings *settings,
 					   const struct word *wanted, double *percentile)
@@ -94,9 +95,9 @@ static const struct hp_column *column_find(const struct hp_section *section,
 struct keyed {
 	const void *row;
 	double number;
-	char *text; /* NULL = the number counts */
+	char *text;	/* NULL = the number counts */
 	bool is_unknown;
-	size_t place; /* of the section's own order, which decides between equal ones */
+	size_t place;	/* of the section's own order, which breaks ties */
 };
 
 static int compare_keyed(const void *left, const void *right)
@@ -184,7 +185,7 @@ void hp_section_fill(struct hp_report *report, const struct hp_section *section,
 /* --- words --- */
 
 struct words {
-	char *text; /* with ", " between them; NULL = none */
+	char *text;	/* with ", " between them; NULL = none */
 	unsigned distance;
 	struct word best;
 };

@@ -18,8 +18,8 @@ void hp_section_fill(struct hp_report *report, const struct hp_section *section,
 		     struct hp_list *list);
 
 /*
- * NULL if a section that the settings ask for has the column that HOTPATH_SORT names; else a fresh
- * text: the reason, the nearest word and all words.
+ * NULL if a requested section has the column that HOTPATH_SORT names; else a fresh text with the
+ * reason, the nearest word and all words.
  */
 char *hp_sort_fault(const struct hp_settings *settings);
 

@@ -66,7 +66,7 @@ static void choose_word(struct hp_report *report, const char *word, size_t lengt
 		report->is_shown[section] = !is_out;
 }
 
-/* Second tables come with their first, if there is something in them. */
+/* Second tables come with their first, if they have data. */
 static void choose_more(struct hp_report *report)
 {
 	for (size_t i = 0; i < hp_section_count; i++) {

@@ -35,10 +35,10 @@ void hp_report_init_record(struct hp_report *report, struct hp_segment *segment,
 			   const struct hp_record *record, const struct hp_settings *settings,
 			   hp_complain complain, void *context);
 
-/* The same behind hp_report_begin: chooses the shown rows, which reads much of it. */
+/* The same after hp_report_begin: chooses the shown rows, which reads much of it. */
 void hp_report_init_rest(struct hp_report *report, hp_complain complain, void *context);
 
-/* Settles which sections are shown, for whoever said `is_lazy`: that reads all of them. */
+/* Determines the shown sections for a caller that set `is_lazy`: reads all of them. */
 void hp_report_choose(struct hp_report *report);
 
 #endif

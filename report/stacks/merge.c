@@ -188,7 +188,8 @@ static size_t common(const struct hp_stack_group *a, const struct hp_stack_group
 	return count;
 }
 
-/* Moves the group from `first` on with most in common with the previous one to the front. */
+/* Moves the group that has most in common with the previous one to the front of those from
+ * `first` on. */
 static void neighbour_choose(struct hp_stacks *stacks, size_t first)
 {
 	struct hp_stack_group *groups = stacks->groups, chosen;

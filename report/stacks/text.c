@@ -192,7 +192,7 @@ static void group_recorded(const struct hp_stacks *stacks, const struct hp_stack
 	for (size_t i = 0; i < count && i < WAITS_SHOWN; i++)
 		wait_write(stacks, waits[i]->tid, &waits[i]->wait, out);
 	if (count > WAITS_SHOWN)
-		fprintf(out, "  %zu more wait, for less long\n", count - WAITS_SHOWN);
+		fprintf(out, "  %zu more wait, for a shorter time\n", count - WAITS_SHOWN);
 	free(waits);
 	for (size_t i = 0; i < group->count && holders < WAITS_SHOWN; i++) {
 		const struct hp_stack_known_thread *thread =
@@ -364,12 +364,12 @@ static void head_write(const struct hp_stacks *stacks, FILE *out)
 		plural(stacks->taken));
 	if (stacks->taken > 1)
 		fprintf(out,
-			", %zu different stack%s; each stood still for %s (median), %s at most",
+			", %zu different stack%s; each was stopped for %s (median), %s at most",
 			stacks->group_count, plural(stacks->group_count),
 			hp_format_time(&median, (double)stacks->still_median_ns),
 			hp_format_time(&longest, (double)stacks->still_longest_ns));
 	else if (stacks->taken)
-		fprintf(out, "; it stood still for %s",
+		fprintf(out, "; it was stopped for %s",
 			hp_format_time(&median, (double)stacks->still_median_ns));
 	putc('\n', out);
 	free(name);

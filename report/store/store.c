@@ -74,7 +74,7 @@ uint32_t hp_store_pid(const char *name)
 	return at ? (uint32_t)strtoul(at, NULL, 10) : 0;
 }
 
-/* A program's name as it stands in a file's name. */
+/* A program's name as used in a file's name. */
 static void comm_clean(char clean[COMM_MAX + 1], const char *comm)
 {
 	size_t i = 0;
@@ -313,7 +313,7 @@ int hp_store_make(struct hp_store *store)
 
 	if (error)
 		return make_spare(store, error);
-	store->failed[0] = 0;	/* it was not there, and now it is */
+	store->failed[0] = 0;	/* it was missing, and now exists */
 	return 0;
 }
 

@@ -27,7 +27,7 @@
 #include <time.h>
 
 #define HP_STORE_NAME 128	/* most bytes of a file's name */
-#define HP_STORE_BYTES_MAX (UINT64_C(500) << 20)	/* of all files that stay */
+#define HP_STORE_BYTES_MAX (UINT64_C(500) << 20)	/* of all files that are kept */
 
 struct hp_store {
 	int fd;	/* of the folder; -1 = none */
@@ -75,7 +75,7 @@ void hp_store_name(char name[HP_STORE_NAME], int64_t started_unix_ns, const char
 
 /*
  * A new file, 0600, which will become `name`; hp_store_finish gives it that
- * name, in place of an earlier file of the same run, or removes it.  Returns a
+ * name, replacing an earlier file of the same run, or removes it.  Returns a
  * descriptor or -errno, and -errno or 0.
  */
 int hp_store_begin(struct hp_store *store, const char *name);

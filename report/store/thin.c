@@ -5,7 +5,7 @@
  * A first pass visits all function records: omitted lines and changed records
  * get a mark, and the first record of a function with several is its holder,
  * which gets the sum of the histograms. Changes are made in a copy when a
- * record is written: no one else may see them.
+ * record is written: nobody else may see them.
  */
 #include "report/store/thin.h"
 
@@ -22,12 +22,12 @@ enum mark { MARK_NONE = 0, MARK_DROP, MARK_FUNCTION, MARK_RING };
 #define MARK_MASK ((1u << MARK_BITS) - 1)
 
 struct hp_thin_function {
-	uint64_t holder; /* offset of the record that gets the sum; 0 = each keeps its own histogram */
-	uint32_t groups[HP_GROUPS]; /* of the holder */
+	uint64_t holder;	/* offset of the record that gets the sum; 0 = each keeps its own histogram */
+	uint32_t groups[HP_GROUPS];	/* of the holder */
 	uint64_t carries;
 	uint64_t records;
-	uint64_t newest_from; /* start of the oldest call that stays */
-	uint64_t slow_least; /* ticks of the shortest of the slowest calls */
+	uint64_t newest_from;	/* start of the oldest kept call */
+	uint64_t slow_least;	/* ticks of the shortest of the slowest calls */
 };
 
 /* --- marks --- */
@@ -92,7 +92,7 @@ static void drop_frames(struct hp_thin *thin, struct hp_reader *reader,
 
 static void visit_all(struct hp_thin *thin, visit each, bool is_last)
 {
-	struct hp_reader reader = thin->model->reader; /* not released: the model's */
+	struct hp_reader reader = thin->model->reader;	/* not released: the model's */
 	struct hp_process process;
 	struct hp_block block;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * asset.c - see asset.h.  The assembler reads the files, by their names from the
- * root of the tree; the Makefile says that this depends on them.
+ * root of the tree; the Makefile declares the dependency.
  */
 #include "report/view/asset.h"
 

@@ -8,7 +8,7 @@
 #ifndef HP_REPORT_VIEW_ASSET_H
 #define HP_REPORT_VIEW_ASSET_H
 
-/* Each is a text that ends with 0. */
+/* Each is a 0-terminated text. */
 extern const char hp_asset_flame_js[];
 extern const char hp_asset_flame_css[];
 

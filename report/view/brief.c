@@ -3,9 +3,9 @@
  * brief.c - the default report: the main facts of a run, on one screen.
  *
  * It has parts: the head, recommendations, the CPU, waits, memory, a last line on accuracy.  A
- * part without anything worth telling is not there.  Rows are numbers, a name, and a remark;
- * numbers are never cut, the name gets a share of the width, and the remark the rest.  If all of
- * it were more than LINES_MAX lines, the longest parts lose their last rows.
+ * part without anything worth showing is omitted. Rows are numbers, a name, and a remark;
+ * numbers are never cut, the name gets a share of the width, and the remark the rest. If the
+ * total exceeded LINES_MAX lines, the longest parts lose their last rows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@
 #define NAME_CUT 4	/* however narrow the terminal is */
 #define REMARK_MIN 12
 #define GAP 2
-#define REST_MIN 0.2 /* of the CPU time: functions that are not shown */
+#define REST_MIN 0.2	/* of the CPU time: functions that are not shown */
 #define MARGIN 2
 
 #define BOLD "\033[1m"
@@ -51,7 +51,7 @@ struct part {
 	char *about;	/* after it; NULL = nothing */
 	struct row rows[ROWS_MAX];
 	size_t count;
-	size_t least;	/* rows that stay in any case */
+	size_t least;	/* rows that are always kept */
 };
 
 enum { PART_CPU, PART_WAITS, PART_MEMORY, PART_PROGRAMS, PARTS };
@@ -102,7 +102,7 @@ static size_t numbers_width(const struct part *part, size_t widths[NUMBERS_MAX])
 	return all;
 }
 
-/* As wide as the widest name; if remarks have no room then, a share of the line. */
+/* As wide as the widest name; if that leaves no room for remarks, a share of the line. */
 static size_t name_width(const struct part *part, size_t numbers, size_t width)
 {
 	size_t name = 0, remark = 0, room = width > numbers ? width - numbers : 0;
@@ -126,7 +126,7 @@ static char *text_fit(const char *text, size_t width)
 	return hp_xprintf("%.*s" ELLIPSIS, (int)hp_text_start(text, width - 1), text);
 }
 
-/* Cut after one of its pieces if half of it or more stays then. */
+/* Cut after one of its pieces if at least half of it remains. */
 static char *remark_fit(const char *text, size_t width)
 {
 	size_t room = hp_text_start(text, width > 3 ? width - 3 : 0), end;
@@ -237,7 +237,7 @@ static char *cpu_remark(const struct hp_answer *answer, const struct hp_answer_c
 	return text;
 }
 
-/* Where many functions have a little each, a table of those few that have more is not all of it. */
+/* If many functions have a little each, a table of the few that have more is incomplete. */
 static char *cpu_about(const struct hp_answer *answer)
 {
 	static const char by[] = "by function of the program, with callees elsewhere";
@@ -403,7 +403,7 @@ static void programs_make(struct hp_report *report, struct part *part)
 
 /* --- all of it --- */
 
-/* Too long for a screen: the part with most rows loses its last one. */
+/* Too long for a screen: the part with the most rows loses its last one. */
 static void parts_shrink(struct part *parts, size_t lines)
 {
 	for (; lines > LINES_MAX; lines--) {

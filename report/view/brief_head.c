@@ -18,12 +18,12 @@
 #define DOT " \302\267 "
 #define LABEL "%-10s"
 #define LABEL_WIDTH 10
-#define PART_MIN 0.015 /* of the threads' time, to be shown */
+#define PART_MIN 0.015	/* of the threads' time, to be shown */
 #define PARTS_TOLD 4
-#define NAMELESS_MIN 0.2 /* of the CPU time: code of one file without names */
+#define NAMELESS_MIN 0.2	/* of the CPU time: code of one file without names */
 #define COMMAND_MIN 20
-#define NEXT_NAME 30 /* longer names are not proposed */
-#define SHORT_NS 1e7 /* CPU time starts before our clock does: no share of a shorter run */
+#define NEXT_NAME 30	/* longer names are not suggested */
+#define SHORT_NS 1e7	/* CPU time starts before our clock: no share for a shorter run */
 
 const char *hp_part_share(struct hp_text_cell *cell, double part, double whole)
 {
@@ -36,7 +36,7 @@ const char *hp_part_share(struct hp_text_cell *cell, double part, double whole)
 
 /* --- lines --- */
 
-/* A line of pieces: those that have no room in it are left out, and the first one is cut. */
+/* A line of pieces: those without room are omitted, and the first one is cut. */
 struct line {
 	FILE *out;
 	size_t room;
@@ -79,7 +79,7 @@ static char *command_of(const struct hp_report *report)
 	return hp_text_clean(command ? command : "?");
 }
 
-/* When it began, of a run that was kept. */
+/* The start of a kept run. */
 static char *when_text(const struct hp_report *report)
 {
 	time_t started = (time_t)(report->model.reader.header.created_unix_ns / 1000000000);
@@ -92,7 +92,7 @@ static char *when_text(const struct hp_report *report)
 	return hp_xstrdup(text);
 }
 
-/* As above the tables, and a status of 0 is shown, too. */
+/* As above the tables, but a status of 0 is shown, too. */
 static char *ending_text(const struct hp_report *report)
 {
 	const struct hp_header *header = &report->model.reader.header;
@@ -133,7 +133,7 @@ static void title_write(struct hp_report *report, const struct hp_look *look, FI
 	size_t room = look->width > used + COMMAND_MIN ? look->width - used : COMMAND_MIN;
 	bool is_cut;
 
-	/* The command says more than the day. */
+	/* The command is more informative than the date. */
 	if (look->width < used + COMMAND_MIN)
 		room = look->width > used - hp_text_width(when) + COMMAND_MIN / 2
 			       ? look->width - used + hp_text_width(when)
@@ -288,9 +288,9 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 	line_add(&line, hp_xprintf("%s CPU sample%s: ", hp_format_count(&count, answer->samples),
 				   answer->samples == 1 ? "" : "s"));
 	if (answer->samples < HP_ANSWER_SAMPLES)
-		line_add(&line, hp_xstrdup("too few to say which functions use it"));
+		line_add(&line, hp_xstrdup("too few to show which functions use it"));
 	else
-		line_add(&line, hp_xprintf("shares are good to %.1f points",
+		line_add(&line, hp_xprintf("shares are accurate to %.1f points",
 					   points_of(answer->effective)));
 	if (cpu->profiler_ns)
 		line_add(&line, hp_xprintf("; %s of the profiler's left out",
@@ -298,7 +298,7 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 	fputc('\n', out);
 }
 
-/* Whose names are missing where that matters: the file without symbols that has most CPU time. */
+/* Missing names, if that matters: the file without symbols with the most CPU time. */
 static void nameless_write(struct hp_report *report, const struct hp_answer *answer,
 			   const struct hp_look *look, FILE *out)
 {

@@ -17,15 +17,15 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 /* Recommendations: the findings with the largest gains, or a sentence without any. */
 void hp_part_findings_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* A fresh line: the next question to this run; NULL = nothing to say. */
+/* A fresh line: the next suggested command; NULL = none. */
 char *hp_brief_hint(struct hp_report *report, const struct hp_look *look);
 
-/* Accuracy of the figures, and the next question. */
+/* Accuracy of the figures, and the next suggested command. */
 void hp_part_quality_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
 /*
- * Text in lines that fit, wrapped between words.  The first one continues a line with `indent` columns,
- * and the others get so many blanks.
+ * Text in lines that fit, wrapped between words.  The first one continues a line with `indent`
+ * columns, and the others are indented by as many blanks.
  */
 void hp_part_wrapped_write(const char *text, int indent, const struct hp_look *look, FILE *out);
 

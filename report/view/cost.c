@@ -6,7 +6,7 @@
 
 #include "report/section/cpu/cpu.h"
 
-#define SAMPLES_MIN 8	/* fewer say less than the hooks' calibration */
+#define SAMPLES_MIN 8	/* fewer are less accurate than the hooks' calibration */
 
 struct hp_cost hp_cost_of(struct hp_report *report)
 {

@@ -16,7 +16,7 @@ struct hp_cost {
 	double helper_ns;	/* CPU time of the sampler process; 0 = unknown */
 };
 
-/* Samples count only if the report has its CPU section made already. */
+/* Samples count only if the report has already made its CPU section. */
 struct hp_cost hp_cost_of(struct hp_report *report);
 
 #endif

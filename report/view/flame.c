@@ -49,7 +49,7 @@ static uint32_t name_place(struct hp_flame *flame, const char *name, enum hp_fla
 	return (uint32_t)flame->name_count++;
 }
 
-/* Of some thousand names each is requested many times, and most of them lie where they did. */
+/* Each of some thousand names is requested many times, usually at the same address. */
 uint32_t hp_flame_name(struct hp_flame *flame, const char *name, enum hp_flame_kind kind)
 {
 	bool is_new;
@@ -64,7 +64,7 @@ uint32_t hp_flame_name(struct hp_flame *flame, const char *name, enum hp_flame_k
 uint32_t hp_flame_child(struct hp_flame_tree *tree, uint32_t parent, uint32_t name)
 {
 	bool is_new;
-	/* A pair of places is its own key: no two are alike. */
+	/* A pair of places is its own key: no two are equal. */
 	uint32_t *place = hp_map_at(&tree->children, ((uint64_t)parent << 32 | name) + 1, &is_new);
 
 	if (!is_new)
@@ -75,7 +75,7 @@ uint32_t hp_flame_child(struct hp_flame_tree *tree, uint32_t parent, uint32_t na
 	return (uint32_t)tree->count++;
 }
 
-/* `expected` nodes at most, or not many more. */
+/* At most `expected` nodes, or not many more. */
 struct hp_flame_tree *hp_flame_tree_begin(struct hp_flame *flame, const char *root, size_t expected)
 {
 	struct hp_flame_tree *tree = &flame->trees[flame->tree_count];
@@ -97,7 +97,7 @@ static double sum_of(const struct hp_flame_tree *tree, int measure)
 	return sum;
 }
 
-/* The share that each node has of the whole, callees included: the largest of its measures. */
+/* Each node's share of the total, callees included: the largest of its measures. */
 static double *shares_of(const struct hp_flame_tree *tree)
 {
 	double *shares = hp_xcalloc(tree->count, sizeof(*shares));
@@ -126,7 +126,7 @@ static int compare_shares(const void *left, const void *right)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* A share that at most `most` nodes pass. */
+/* A share that at most `most` nodes exceed. */
 static double least_of(const double *shares, size_t count, size_t most)
 {
 	double *sorted = hp_xcalloc(count, sizeof(*sorted));
@@ -158,7 +158,7 @@ void hp_flame_prune(struct hp_flame *flame, struct hp_flame_tree *tree, size_t m
 		const struct hp_flame_node *node = &tree->nodes[i];
 		uint32_t parent = places[node->parent];
 
-		/* A callee has no more than its caller: so none is kept below one that is not. */
+		/* A callee has no more than its caller, so none is kept below an omitted one. */
 		if (small.nodes[parent].name == rest)
 			places[i] = parent;
 		else
@@ -195,7 +195,7 @@ static void tree_end(struct hp_flame *flame, const struct hp_flame_graph *graphs
 	for (size_t i = 0; i < count; i++)
 		graph_add(flame, &graphs[i]);
 	hp_flame_prune(flame, &flame->trees[flame->tree_count], HP_FLAME_NODES);
-	/* A tree without a measure is not written: the next one takes its place. */
+	/* A tree without a measure is not written: the next one replaces it. */
 	if (flame->graph_count > before) {
 		flame->tree_count++;
 		return;
@@ -273,8 +273,8 @@ static void cpu_add(struct hp_flame *flame, struct hp_report *report)
 {
 	static const struct hp_flame_graph graphs[] = {
 		{ "cpu", "CPU", "ns",
-		  "CPU time, by samples of call stacks. 4 samples or fewer say little.", 0, 0, NULL,
-		  0 },
+		  "CPU time, by samples of call stacks. 4 samples or fewer mean little.", 0, 0,
+		  NULL, 0 },
 		{ "offcpu", "Off-CPU", "ns",
 		  "Time in which threads waited, by call stack; the last box is the cause.", 0, 1,
 		  NULL, 0 },
@@ -330,8 +330,7 @@ static void bytes_add(struct hp_flame *flame, struct hp_report *report)
 	static const struct hp_flame_graph graphs[] = {
 		{ "bytes", "Bytes", "bytes", "Bytes allocated, by call path.", 0, 0, NULL, 0 },
 		{ "blocks", "Blocks", "count", "Blocks allocated, by call path.", 0, 1, NULL, 0 },
-		{ "peak", "Peak", "bytes", "Bytes held when the process held most.", 0, 2, NULL,
-		  0 },
+		{ "peak", "Peak", "bytes", "Bytes held at the process's peak.", 0, 2, NULL, 0 },
 		{ "left", "Left", "bytes", "Bytes never freed.", 0, 3, NULL, 0 },
 	};
 	const struct hp_alloc *alloc = hp_alloc_of(report);
@@ -383,7 +382,7 @@ void hp_flame_release(struct hp_flame *flame)
 
 /* --- JSON --- */
 
-/* Without < and >, nothing in it ends the element of the page that holds it. */
+/* Without < and >, nothing in it closes the page element that contains it. */
 static void text_write(const char *text, FILE *out)
 {
 	char *clean = hp_text_clean(text);
@@ -402,7 +401,7 @@ static void text_write(const char *text, FILE *out)
 	free(clean);
 }
 
-/* The next of a list of numbers; printf would take half of the time of all. */
+/* The next of a list of numbers; printf would take half of the total time. */
 static void number_write(uint64_t number, bool is_first, FILE *out)
 {
 	char text[24], *at = &text[sizeof(text)];

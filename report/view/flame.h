@@ -11,10 +11,10 @@
  *     "graphs": [ { "key": "cpu", "title": "CPU", "unit": "ns", "about": "...",
  *                   "tree": 0, "self": [0, 17, ...] } ] }
  *
- * `parent` is a place in the same tree, lower than the node's own; node 0 is the whole.
- * `self` is the node's value without the nodes below it, a whole number. `kinds` is beside
- * `names`: enum hp_flame_kind.  A graph of two that are compared also has "side", which of
- * them "self" is, and "other", the same of the other one.
+ * `parent` is a place in the same tree, lower than the node's own; node 0 is the root.
+ * `self` is the node's value without the nodes below it, an integer. `kinds` is parallel
+ * to `names`: enum hp_flame_kind. A comparison's graph also has "side", the one that
+ * "self" belongs to, and "other", the other side's values.
  */
 #ifndef HP_REPORT_VIEW_FLAME_H
 #define HP_REPORT_VIEW_FLAME_H
@@ -30,7 +30,7 @@ enum hp_flame_kind {
 	HP_FLAME_PROGRAM = 0,	/* code of the program */
 	HP_FLAME_LIBRARY = 1,
 	HP_FLAME_KERNEL = 2,
-	HP_FLAME_OTHER = 3,	/* no code that is known: waits by cause, the omitted part */
+	HP_FLAME_OTHER = 3,	/* not known code: waits by cause, the omitted part */
 };
 
 #define HP_FLAME_MEASURES 4	/* of one tree */
@@ -56,8 +56,7 @@ struct hp_flame_graph {
 	const char *about;
 	uint32_t tree;
 	uint32_t measure;	/* of that tree */
-	const char
-		*side;	/* "A" or "B": this is one side of two that are compared; NULL = it is not */
+	const char *side;	/* "A" or "B": one side of a comparison; NULL = not a comparison */
 	uint32_t other;	/* then: measure of the other side */
 };
 
@@ -68,26 +67,26 @@ struct hp_flame {
 	size_t name_room;
 	size_t kind_room;
 	struct hp_map by_name;	/* hash of name and kind -> place in names */
-	struct hp_map by_text;	/* where a name stands, and kind -> its place, at last */
+	struct hp_map by_text;	/* address of a name, and kind -> its last place */
 	struct hp_flame_tree trees[3];
 	size_t tree_count;
 	struct hp_flame_graph graphs[8];	/* the first is shown first */
 	size_t graph_count;
 };
 
-/* All graphs that the run has data for; perhaps none. */
+/* All graphs that the run has data for; possibly none. */
 void hp_flame_init(struct hp_flame *flame, struct hp_report *report);
 void hp_flame_release(struct hp_flame *flame);
 
 /* The same as JSON, under a title. */
 void hp_flame_titled_write(const struct hp_flame *flame, const char *title, FILE *out);
 
-/* As JSON in one line, without < and >, so that it may stand in a page. */
+/* As JSON in one line, without < and >, so that it can be embedded in a page. */
 void hp_flame_write(const struct hp_flame *flame, const struct hp_report *report, FILE *out);
 
 /*
  * Building blocks, also for tests: the next tree, which becomes one of the flame's when
- * tree_count is raised; a node below `parent`, made when new.
+ * tree_count is raised; a node below `parent`, created if new.
  */
 struct hp_flame_tree *hp_flame_tree_begin(struct hp_flame *flame, const char *root,
 					  size_t expected);

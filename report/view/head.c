@@ -25,17 +25,17 @@
 #include "segment/layout/process.h"
 
 #define TOP_NAME 32
-#define RUN_WIDTH 47 /* columns of the command: with the time, 80 in all */
-#define NEXT_NAME 30 /* longer names are not proposed */
+#define RUN_WIDTH 47	/* columns of the command: with the time, 80 in total */
+#define NEXT_NAME 30	/* longer names are not suggested */
 #define PATH_MIN 16
-#define SHARES_FROM_NS 1e7 /* CPU time starts before our clock does: not for short runs */
-#define FAULTS_MAX 1 /* files without names that the default report tells */
-#define RUNNING_MAX 2 /* processes named; the others are counted */
+#define SHARES_FROM_NS 1e7	/* CPU time starts before our clock: not for short runs */
+#define FAULTS_MAX 1	/* files without names that the default report lists */
+#define RUNNING_MAX 2	/* processes named; the others are counted */
 
-/* Sections beyond the width are found below anyway. */
+/* Sections beyond the width are below anyway. */
 static void first_line_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
-	static const char more[] = ", \342\200\246"; /* three dots, one column */
+	static const char more[] = ", \342\200\246";	/* three dots, one column */
 	struct hp_text_cell cell;
 	const char *elapsed = hp_format_elapsed(&cell, report->model.elapsed_ns);
 	size_t width = strlen("[hotpath] ") + hp_text_width(elapsed);
@@ -92,7 +92,7 @@ char *hp_head_ending(const struct hp_report *report)
 	return hp_xstrdup("");
 }
 
-/* Which run this is, if no one named it. */
+/* Identifies the run, if the user did not name it. */
 static void run_write(const struct hp_report *report, FILE *out)
 {
 	const struct hp_facts *facts = report->record.facts;
@@ -112,7 +112,7 @@ static void run_write(const struct hp_report *report, FILE *out)
 	free(clean);
 }
 
-/* Where a program that continues can be looked at. */
+/* The address of a running program's live views. */
 static void port_write(const struct hp_report *report, FILE *out)
 {
 	uint16_t port = hp_reader_port(&report->model.reader);
@@ -121,7 +121,7 @@ static void port_write(const struct hp_report *report, FILE *out)
 		fprintf(out, "live      http://127.0.0.1:%u/\n", (unsigned)port);
 }
 
-/* A machine that is busy otherwise explains a long wall time: told from a tenth of it on. */
+/* A busy machine explains a long wall time: shown from a tenth of it on. */
 static void ready_write(const struct hp_thread_sums *sums, FILE *out)
 {
 	struct hp_text_cell cell;
@@ -131,7 +131,7 @@ static void ready_write(const struct hp_thread_sums *sums, FILE *out)
 			hp_format_time(&cell, (double)sums->ready_ns));
 }
 
-/* Of threads that no one watched it is not known; wall less CPU is that of a single one. */
+/* Unknown for threads that were not watched; for a single thread it is wall time minus CPU time. */
 static void blocked_write(struct hp_report *report, FILE *out)
 {
 	struct hp_thread_sums sums;
@@ -225,8 +225,8 @@ static const void *top_row(struct hp_report *report, const struct hp_section *se
 				hp_cell_get(&cell, &value);
 		}
 		/*
-		 * That main takes 100 % of main isn't news, and samples without a stack are
-		 * nowhere.
+		 * That main takes 100 % of main is obvious, and samples without a stack
+		 * have no place.
 		 */
 		if (value.text != report->caller &&
 		    (!value.text || strcmp(value.text, HP_NO_STACK) != 0))
@@ -274,7 +274,7 @@ static char *top_text(struct hp_report *report, const struct hp_section *section
 	return text;
 }
 
-/* Side by side, in as many lines as they take. */
+/* Side by side, in as many lines as necessary. */
 static void top_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
 	static const char *const starts[] = { "top       ", "\n          " };
@@ -311,16 +311,17 @@ static void loss_write(uint64_t count, const char *text, FILE *out)
 
 static void losses_write(const struct hp_model_losses *losses, FILE *out)
 {
-	loss_write(losses->refused_chunks, "chunks did not fit; HOTPATH_SEGMENT_SIZE makes room",
-		   out);
+	loss_write(losses->refused_chunks,
+		   "chunks did not fit; a larger HOTPATH_SEGMENT_SIZE makes room", out);
 	loss_write(losses->refusals,
 		   "times the system refused the profiler memory or a call; counts may be too low",
 		   out);
 	loss_write(losses->folded_functions, "calls went to <other>: segment or memory was full",
 		   out);
-	loss_write(losses->folded_rows, "call paths are counted flat: the tree was full", out);
+	loss_write(losses->folded_rows,
+		   "call paths are counted without their callers: the tree was full", out);
 	loss_write(losses->lost_threads,
-		   "threads were not recorded; HOTPATH_SEGMENT_SIZE makes room", out);
+		   "threads were not recorded; a larger HOTPATH_SEGMENT_SIZE makes room", out);
 	loss_write(losses->lost_calls, "calls of such threads were not recorded", out);
 	loss_write(losses->unpaired, "exits without an entry were ignored", out);
 	if (losses->is_damaged)
@@ -341,7 +342,7 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, u
 
 		if (!fault || count++ >= most)
 			continue;
-		clean = hp_text_clean(fault); /* a kept file's may be anything */
+		clean = hp_text_clean(fault);	/* a kept file's may be anything */
 		path = hp_text_clean(report->model.objects[i].path);
 		fitted = hp_name_fit(path[0] ? path : "code", look->width > others + PATH_MIN
 								      ? look->width - others
@@ -355,7 +356,7 @@ static void faults_write(struct hp_report *report, const struct hp_look *look, u
 		fprintf(out, "note      names of %u more files are missing\n", count - most);
 }
 
-/* Their own account is below, in no sum above. */
+/* They are listed below, and not included in the sums above. */
 static void unwatched_write(struct hp_report *report, FILE *out)
 {
 	struct hp_text_cell cells[3];
@@ -409,8 +410,8 @@ static void unsampled_write(struct hp_report *report, FILE *out)
 }
 
 /*
- * The cost of sampling interrupts is in no sample, and the helper's time in none of the
- * program's.
+ * No sample includes the cost of sampling interrupts, and the program's figures exclude
+ * the helper's time.
  */
 static void cost_write(struct hp_report *report, FILE *out)
 {

@@ -2,10 +2,10 @@
 /*
  * hint.c - see hint.h.
  *
- * Whose function it is, the file says in which it begins; without debug
- * information a name of the standard library does.  The functions with most
- * calls decide; so few places are looked up, since for each the line table of a
- * compilation unit may need to be read.
+ * The file in which a function begins tells its owner; without debug
+ * information, a name of the standard library does. The functions with the most
+ * calls decide; only a few places are looked up, since each may require reading
+ * the line table of a compilation unit.
  */
 #include "report/view/hint.h"
 
@@ -15,8 +15,8 @@
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
 
-#define CALLS_MIN 100000	/* below that their hooks take less than a millisecond */
-#define LOOKED_AT 100	/* functions with most calls */
+#define CALLS_MIN 100000	/* below that, their hooks take less than a millisecond */
+#define LOOKED_AT 100	/* functions with the most calls */
 
 struct tally {
 	const struct hp_model_function *top[LOOKED_AT];	/* most calls first */
@@ -28,7 +28,7 @@ static void tally_add(struct tally *tally, const struct hp_model_function *funct
 {
 	size_t at = tally->count < LOOKED_AT ? tally->count : LOOKED_AT - 1;
 
-	/* Blocks were put there on purpose. */
+	/* Blocks were added on purpose. */
 	if (function->label && function->label->kind == HP_LABEL_BLOCK)
 		return;
 	tally->calls += function->calls;
@@ -52,7 +52,7 @@ static bool is_system_file(const char *file)
 	return false;
 }
 
-/* A function's own name, or that of the type around it, is in one of these. */
+/* A function's own name, or that of the enclosing type, is in one of these. */
 static bool is_system_name(const char *name)
 {
 	static const char *const spaces[] = { "std::", "__gnu_cxx::" };
@@ -61,7 +61,7 @@ static bool is_system_name(const char *name)
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
 		const char *at = strstr(name, spaces[i]);
 
-		/* `void std::f<...>(...)` has its type in front. */
+		/* `void std::f<...>(...)` begins with its type. */
 		if (at && at < name + name_end && (at == name || at[-1] == ' '))
 			return true;
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - the report as JSON, in the shape that clients of the Rust crate
- * hotpath 0.30 read.
+ * json.c - the report as JSON, in the format that clients of the Rust
+ * crate hotpath 0.30 read.
  *
- * Each list has `data`, exactly in that shape: numbers as people read them, and
- * in entries of functions no key of ours, since those clients refuse them.
- * Beside it stands `raw`, the same rows in the same order, with plain numbers.
+ * Each list has `data`, exactly in that format: formatted numbers, and in
+ * entries of functions no keys of our own, since those clients refuse them.
+ * Next to it is `raw`, the same rows in the same order, with plain numbers.
  */
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -26,7 +26,7 @@
 #include "report/view/cost.h"
 #include "report/view/view.h"
 
-#define SHAPE_VERSION "0.30.3" /* of the crate whose shape this is */
+#define SHAPE_VERSION "0.30.3"	/* of the crate whose format this is */
 
 /* --- values --- */
 
@@ -87,7 +87,7 @@ static void value_add(struct hp_report *report, const struct hp_column *column, 
 	if (value.is_unknown && column->need == HP_NEED_KNOWN)
 		return;
 	if (!column->is_percentiles) {
-		/* The key stays where it is: thousands of copies of it are spared. */
+		/* The key is not copied: that saves thousands of copies. */
 		cJSON_AddItemToObjectCS(entry, side == SIDE_DATA ? column->key : column->raw,
 					side == SIDE_DATA ? formatted(column, &value)
 							  : plain(column, &value));

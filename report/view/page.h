@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h - the web page, which shows the report and lets people walk through it.
+ * page.h - the web page, which shows the report interactively.
  *
- * One page for two ways: served by live/http/site.c, it asks the server's routes for
- * its figures; written to a file by hp_page_write, it has them inside, and opens
- * from disk without a network.  Its files are those of report/web.
+ * One page for two uses: served by live/http/site.c, it requests its figures from
+ * the server's routes; written to a file by hp_page_write, it contains them, and
+ * opens from disk without a network.  Its files are those of report/web.
  */
 #ifndef HP_REPORT_VIEW_PAGE_H
 #define HP_REPORT_VIEW_PAGE_H
@@ -15,10 +15,10 @@
 #include "report/section/core/report.h"
 
 struct hp_page_file {
-	const char *name; /* in report/web, and below /page/ of the server */
-	const char *type; /* of the content */
+	const char *name;	/* in report/web, and below /page/ of the server */
+	const char *type;	/* of the content */
 	const char *text;
-	const char *hash; /* as a Content-Security-Policy */
+	const char *hash;	/* as a Content-Security-Policy */
 };
 
 extern const struct hp_page_file hp_page_files[];

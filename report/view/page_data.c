@@ -71,7 +71,7 @@ static void sums_add(struct hp_report *report, cJSON *to)
 	}
 }
 
-/* Gaps in the figures; nothing where all is there. */
+/* Gaps in the figures; empty if complete. */
 static void losses_add(const struct hp_model_losses *losses, cJSON *to)
 {
 	const struct {
@@ -98,7 +98,7 @@ static bool has_rows(struct hp_report *report, const struct hp_section *section)
 {
 	struct hp_list list;
 
-	/* False says only that no report shows it by itself. */
+	/* False only means that no report shows it on its own. */
 	if (section->has_data && hp_section_has_data(section, report))
 		return true;
 	section->fill(report, &list);
@@ -139,9 +139,9 @@ cJSON *hp_page_overview(struct hp_report *report)
 	return to;
 }
 
-/* --- a whole page's --- */
+/* --- a complete page's --- */
 
-/* In JSON this character is in texts only; without it, none of them is an element. */
+/* In JSON this character occurs only in texts; without it, none of them is an element. */
 static void escaped_write(cJSON *json, FILE *out)
 {
 	char *text = cJSON_PrintUnformatted(json);

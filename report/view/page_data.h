@@ -11,14 +11,14 @@
 #include "report/section/core/report.h"
 
 /*
- * The run as a whole, fresh: program, times, memory, and `sections`: each one's
+ * The complete run, fresh: program, times, memory, and `sections`: each one's
  * data, or why it is empty.
  */
 cJSON *hp_page_overview(struct hp_report *report);
 
 /*
  * {"overview": ..., "flame": ..., "timeline": ..., "sections": {"functions_timing": ...}}, with no
- * character that could end the element of a page which it stands in.
+ * character that could close the enclosing element of a page.
  */
 void hp_page_data_write(struct hp_report *report, FILE *out);
 

@@ -4,7 +4,7 @@
  *
  * Events of a chunk are nearly in the order of their times; a chunk whose last one
  * is older than the requested range is not read, so that the cost of showing the
- * last minute doesn't grow with the program's run time.
+ * last minute does not grow with the program's run time.
  */
 #include "report/view/page_timeline.h"
 
@@ -18,10 +18,10 @@
 #include "report/section/wait/offcpu.h"
 
 #define STEPS 240
-#define THREADS_MAX 64	/* strips on one page; the busiest by records are kept */
-#define STRIPS_MAX 1024	/* looked at: a program may start any number of threads */
+#define THREADS_MAX 64	/* strips on one page; those with the most records are kept */
+#define STRIPS_MAX 1024	/* examined threads: a program may start any number */
 #define CAUSES_MAX 16	/* the list of report/section/wait/offcpu.c has fewer */
-#define DISORDER_NS UINT64_C(2000000000)	/* processors tell their records in turns */
+#define DISORDER_NS UINT64_C(2000000000)	/* records of different processors alternate */
 
 struct strip {
 	uint32_t pid;
@@ -36,7 +36,8 @@ struct timeline {
 	double step_ns;
 	const char *causes[CAUSES_MAX];
 	size_t cause_count;
-	const char **of_stack;	/* the cause of waits at a stack of the model; NULL = not asked yet */
+	const char **
+		of_stack;	/* the cause of waits at a stack of the model; NULL = not looked up yet */
 	struct strip *strips;
 	size_t count;
 	size_t room;
@@ -108,7 +109,7 @@ static void event_add(struct timeline *line, const struct hp_event *event)
 	if (event->node >= line->report->model.sampling.stack_count || event->ns < start ||
 	    event->span_ns > event->ns || end < (double)line->from_ns)
 		return;
-	/* As in the section of waits: the program did not ask for those in our own code. */
+	/* As in the section of waits: those in our own code are not the program's. */
 	if (event->kind != HP_EVENT_CPU && hp_offcpu_is_profiler(line->report, event->node))
 		return;
 	strip = strip_of(line, event);
@@ -121,7 +122,7 @@ static void event_add(struct timeline *line, const struct hp_event *event)
 	span_add(line, strip->parts[place], end - (double)event->span_ns, end);
 }
 
-/* True if no event of the chunk is young enough. */
+/* True if no event of the chunk is recent enough. */
 static bool is_past(const struct timeline *line, const struct hp_event_chunk *chunk,
 		    const char *events)
 {
@@ -185,7 +186,8 @@ static char *share_put(char *at, unsigned share)
 	return at;
 }
 
-/* Sixty threads have some 40 000 of them: as text at once, they take a tenth of the time. */
+/* Sixty threads have some 40 000 of them: writing them directly as text takes a tenth of the
+ * time. */
 static cJSON *parts_json(const double *parts)
 {
 	char text[STEPS * sizeof("0.123") + sizeof("[]")], *at = text;

@@ -17,9 +17,9 @@
  *     "parts": {"cpu": [0.5, ...], "lock": [...]}}],
  *     "total_count", "has_more", "message"}
  *
- * Parts are shares of each step, 0 to 1; they may be less than 1 together: the rest
- * was spent ready, or no one knows.  Waits are exact, `cpu` is of samples.  Threads
- * without a record in that time are not in it.
+ * Parts are shares of each step, 0 to 1; their sum may be less than 1: the rest was
+ * ready or unknown. Waits are exact, `cpu` comes from samples. Threads without a
+ * record in that time are omitted.
  */
 cJSON *hp_page_timeline(struct hp_report *report, uint64_t span_ns);
 

@@ -4,8 +4,8 @@
  *
  * Tables fit the width: numbers are never cut and are right-aligned, the name
  * column gets the remaining width, but at least NAME_MIN columns.  Chains after
- * it give way down to CHAIN_MIN; where that is not enough the longest stand on
- * lines of their own below their rows.
+ * it shrink down to CHAIN_MIN; if that is not enough, the longest get separate
+ * lines below their rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +25,12 @@
 
 #define NAME_MIN 12
 #define CHAIN_MIN 32
-#define BELOW "  " /* before the names of its children */
+#define BELOW "  "	/* before the names of its children */
 #define WIDTH_USUAL 80
 #define WIDTH_MIN 20
 #define WIDTH_MAX 1000
 #define GAP 2
-#define INDENT_MAX 10 /* levels of a table that isn't a tree */
+#define INDENT_MAX 10	/* levels of a table that is not a tree */
 #define COLUMNS_MAX 40
 
 #define BOLD "\033[1m"
@@ -43,7 +43,7 @@ struct column {
 	const struct hp_column *column;
 	double percentile;
 	size_t width;
-	bool is_below; /* its cells stand below their rows */
+	bool is_below;	/* its cells are below their rows */
 	char title[40];
 };
 
@@ -53,11 +53,11 @@ struct grid {
 	struct hp_list list;
 	struct column columns[COLUMNS_MAX];
 	size_t column_count;
-	char **cells; /* row by row */
+	char **cells;	/* row by row */
 	bool has_estimates;
 	bool is_deep;
-	bool is_prose; /* the first column is a sentence below its row */
-	size_t indent_most; /* levels; deeper ones stand under each other */
+	bool is_prose;	/* the first column is a sentence below its row */
+	size_t indent_most;	/* levels; deeper ones are not indented further */
 };
 
 /* --- capabilities of the stream --- */
@@ -115,7 +115,7 @@ static bool is_text(const struct hp_column *column)
 	       column->unit == HP_UNIT_CHAIN;
 }
 
-/* Held bytes may come out a little below zero where threads race. */
+/* Held bytes may be slightly below zero if threads race. */
 static const char *bytes_text(double number, struct hp_text_cell *cell)
 {
 	return hp_format_bytes(cell, hp_whole(number));
@@ -160,7 +160,7 @@ static char *below_text(const struct hp_column *column, double upper)
 	return hp_xprintf("<%s", number_text(column, upper > least ? upper : least, &cell));
 }
 
-/* A value that isn't a name. */
+/* A value that is not a name. */
 static char *cell_text(struct grid *grid, const struct column *column, const void *row)
 {
 	const struct hp_cell asked = { grid->report, row, column->column, column->percentile };
@@ -189,7 +189,7 @@ static char *name_text(const struct grid *grid, const struct hp_value *value, ch
 		value->indent < grid->indent_most ? value->indent : (unsigned)grid->indent_most;
 	char *whole;
 
-	/* Deeper than there is room for: the level in figures. */
+	/* Deeper than there is room for: the level as a number. */
 	if (grid->is_deep && value->indent > indent)
 		whole = hp_xprintf("%*s[%u] %s", (int)indent, "", value->indent, name);
 	else
@@ -234,7 +234,8 @@ static char **cell_at(struct grid *grid, size_t row, size_t column)
 	return &grid->cells[row * grid->column_count + column];
 }
 
-/* Names that differ look different, so they are made together; names from the source stay. */
+/* Different names must look different, so they are made together; names from the source are not
+ * changed. */
 static void names_make(struct grid *grid, size_t i)
 {
 	size_t count = grid->list.shown;
@@ -273,7 +274,7 @@ static bool has_twin(struct grid *grid, size_t row)
 	return false;
 }
 
-/* Rows that would look the same get names that tell more. */
+/* Rows that would look the same get more specific names. */
 static void twins_tell_apart(struct grid *grid)
 {
 	bool *is_twin = hp_xcalloc(grid->list.shown, sizeof(*is_twin));
@@ -318,7 +319,7 @@ static bool is_empty(struct grid *grid, size_t column)
 	return true;
 }
 
-/* The column of intervals is there only if something was estimated. */
+/* The column of intervals is shown only if something was estimated. */
 static void columns_drop(struct grid *grid)
 {
 	for (size_t i = 0; i < grid->column_count; i++) {
@@ -350,7 +351,7 @@ static void widths_find(struct grid *grid)
 	}
 }
 
-/* In no row there is anything but 0. */
+/* All rows have 0. */
 static bool says_nothing(struct grid *grid, size_t column)
 {
 	struct hp_text_cell cell;
@@ -373,7 +374,7 @@ static size_t width_whole(const struct grid *grid)
 	return whole;
 }
 
-/* A name tells more than a column of zeros. */
+/* A name is more informative than a column of zeros. */
 static void zeros_drop(struct grid *grid)
 {
 	for (size_t i = 1; i < grid->column_count && width_whole(grid) > grid->look->width; i++)
@@ -399,7 +400,7 @@ static size_t chain_least(const struct grid *grid, size_t i)
 	return title > CHAIN_MIN ? title : lesser(column->width, CHAIN_MIN);
 }
 
-/* How wide the table is when all have given way. */
+/* The width of the table after all shortening. */
 static size_t width_least(const struct grid *grid)
 {
 	size_t whole = width_whole(grid) - grid->columns[0].width +
@@ -423,7 +424,7 @@ static struct column *chain_widest(struct grid *grid, bool can_shrink)
 	return widest;
 }
 
-/* A place with its file and line needs some room: where it has none it gets a line. */
+/* A place with its file and line needs some room: without it, it gets its own line. */
 static void chains_move(struct grid *grid)
 {
 	struct column *widest = chain_widest(grid, false);
@@ -453,8 +454,8 @@ static void column_fit(struct grid *grid, size_t i, size_t width)
 }
 
 /*
- * Chains after the first column: where the table is too wide, the widest gives
- * way; so does the name as long as it is wider.
+ * Chains after the first column: if the table is too wide, the widest is
+ * shortened; so is the name while it is wider.
  */
 static void chains_fit(struct grid *grid)
 {
@@ -663,7 +664,7 @@ static void title_write(struct grid *grid, const struct hp_section *section, FIL
 
 	fprintf(out, "\n%s%s%s - %s", ink(grid->look, BOLD), section->name, ink(grid->look, PLAIN),
 		what);
-	/* Parts that don't fit beside it go below it. */
+	/* Parts that do not fit beside it go below it. */
 	if (note || is_cut)
 		fprintf(out, "%s(%s%s", length > (size_t)grid->look->width ? "\n" : " ",
 			note ? note : "", note && is_cut ? ", " : "");
@@ -672,7 +673,7 @@ static void title_write(struct grid *grid, const struct hp_section *section, FIL
 	fputs(note || is_cut ? ")\n" : "\n", out);
 }
 
-/* Instead of rows, as the crate does: a table of one column with the reason and the remedy. */
+/* Instead of rows, like the crate: a table of one column with the reason and the remedy. */
 static void error_write(const struct grid *grid, const struct hp_section *section, FILE *out)
 {
 	fprintf(out, "\n%s%s%s - report unavailable\n%sError%s\n", ink(grid->look, BOLD),
@@ -684,7 +685,7 @@ static void error_write(const struct grid *grid, const struct hp_section *sectio
 	wrapped_write(hp_section_none(section, grid->report), "", grid->look->width, out);
 }
 
-/* Takes rows that say too little out of the list, unless all are such.  Returns how many. */
+/* Removes insignificant rows from the list, unless all are. Returns the number removed. */
 static size_t faint_drop(struct hp_report *report, const struct hp_section *section,
 			 struct hp_list *list)
 {
@@ -749,7 +750,7 @@ static const char *const estimates[HP_ESTIMATES] = {
 		"~ estimated: hot, short functions: every call counted, durations sampled.\n"
 		"  \302\26195% is half of the total's 95 % interval. "
 		"HOTPATH_TIMING=exact times all;\n"
-		"  the hooks' cost is known to some ns per call, even then.\n",
+		"  even then, the hooks' cost is known only to some ns per call.\n",
 	[HP_ESTIMATE_HOLDS] =
 		"~ estimated: durations of short lock holds are sampled; HOTPATH_TIMING=exact times all.\n",
 	[HP_ESTIMATE_MESSAGES] =

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.h - the views: each writes a whole report to a stream, at once.
+ * view.h - the views: each writes a complete report to a stream.
  *
  * A view gets a stream in memory, so that the terminal or file gets one write
- * and nothing is half printed.
+ * and nothing is half-printed.
  *
  * Folder: report/view - a report as table, JSON and page, and the trees of
  *   its flame graphs
@@ -40,13 +40,13 @@ void hp_table_write(struct hp_report *report, const struct hp_look *look, FILE *
 /* head.c: the lines above the tables */
 void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* The root's end, as far as anybody knows, as in ", exit status 1"; fresh, "" = nothing to say. */
+/* The root's end, if known, as in ", exit status 1"; fresh, "" = none. */
 char *hp_head_ending(const struct hp_report *report);
 
-/* Missing data and caveats of the figures: of the lines above the tables, those. */
+/* Missing data and caveats: these lines of those above the tables. */
 void hp_head_notes_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 
-/* A fresh line for the end: the next question to this run; NULL = nothing to say. */
+/* A fresh line for the end: the next suggested command; NULL = none. */
 char *hp_text_hint(struct hp_report *report, const struct hp_look *look);
 
 /* The same below tables. */
@@ -55,7 +55,7 @@ char *hp_head_hint(struct hp_report *report, const struct hp_look *look);
 /* json.c */
 void hp_json_write(struct hp_report *report, bool is_pretty, FILE *out);
 
-/* One section as it stands there, fresh; report->is_brief leaves out details of single calls. */
+/* One section as shown there, fresh; report->is_brief leaves out details of single calls. */
 struct cJSON *hp_json_section(struct hp_report *report, const struct hp_section *section);
 
 #endif

@@ -53,7 +53,7 @@ int hp_proc_stat(const char *text, struct hp_proc_stat *out)
 	static long rate;
 
 	memset(out, 0, sizeof(*out));
-	/* The name may hold anything, parentheses and blanks too. */
+	/* The name may contain anything, including parentheses and blanks. */
 	const char *open = strchr(text, '(');
 	const char *close = strrchr(text, ')');
 	if (!open || !close || close < open || close[1] != ' ')

@@ -5,7 +5,7 @@
  * Folder: sampler/base - /proc and memory for all parts of the sampler
  * May use: util
  *
- * stdio would take a buffer and a few more calls for each; the thread watcher
+ * stdio would need a buffer and a few more calls for each; the thread watcher
  * reads one for every thread, four times a second.
  */
 #ifndef HP_SAMPLER_BASE_PROC_H
@@ -19,8 +19,8 @@
 struct hp_proc_stat {
 	char name[20];
 	char state;
-	uint64_t cpu_ns; /* fields 14 and 15, grain 1/sysconf(_SC_CLK_TCK), */
-	uint64_t user_ns; /* field 14 */
+	uint64_t cpu_ns;	/* fields 14 and 15, grain 1/sysconf(_SC_CLK_TCK), */
+	uint64_t user_ns;	/* field 14 */
 	uint64_t start_time;	/* field 22 */
 };
 
@@ -32,15 +32,15 @@ bool hp_proc_read_number(const char *path, long *number);
 
 /*
  * hp_proc_read() through a descriptor that stays open, which saves two thirds of the
- * time.  It is of this task forever: when the task is gone the read fails, even if
- * its number is used again.
+ * time.  It belongs to this task forever: once the task is gone the read fails,
+ * even if its number is reused.
  */
 ssize_t hp_proc_again(int fd, char *text, size_t room);
 
 /* The text of a stat file.  Returns 0, or -1 if it is not as expected. */
 int hp_proc_stat(const char *text, struct hp_proc_stat *out);
 
-/* The number after a label, e.g. "VmHWM:"; 0 if none exists. */
+/* The number after a label, e.g. "VmHWM:"; 0 if there is none. */
 uint64_t hp_proc_number(const char *text, const char *label);
 
 /* "/proc/PID/NAME", and "/proc/PID/task/TID/NAME". */

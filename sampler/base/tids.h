@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 struct hp_tids {
-	uint32_t *slots; /* open addressing, 0 = empty */
-	uint32_t room; /* a power of two, or 0 */
+	uint32_t *slots;	/* open addressing, 0 = empty */
+	uint32_t room;	/* a power of two, or 0 */
 	uint32_t count;
 };
 
-/* True if it was not in there before.  False also if memory runs out. */
+/* True if it is new. False also if memory runs out. */
 bool hp_tids_add(struct hp_tids *tids, uint32_t tid);
 bool hp_tids_has(const struct hp_tids *tids, uint32_t tid);
 
-/* It is empty then. */
+/* Empties it. */
 void hp_tids_release(struct hp_tids *tids);
 
 #endif

@@ -12,8 +12,8 @@
 #include "util/user.h"
 
 /*
- * Ourselves if the process may do all that we may do, and where we are not root.
- * False = the process is gone, and `user` unchanged.
+ * Our own user if the process has all our rights, and if we are not root. False
+ * = the process is gone, and `user` unchanged.
  */
 bool hp_proc_user(uint32_t pid, struct hp_user *user);
 

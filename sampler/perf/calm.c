@@ -9,7 +9,7 @@
 #define SWITCHES_MIN 250	/* fewer prove nothing */
 #define SPAN_NS UINT64_C(1000000000)	/* of CPU time: earlier state is obsolete */
 #define STILL_NS UINT64_C(2000000000)	/* at first; */
-#define STILL_MAX_NS UINT64_C(64000000000)	/* twice as much after each time that it was in vain */
+#define STILL_MAX_NS UINT64_C(64000000000)	/* doubled after each unsuccessful attempt */
 
 static bool is_rate(uint64_t switches, uint64_t cpu_ns, uint64_t rate)
 {

@@ -11,7 +11,7 @@
 #include "segment/newer.h"
 
 #define MISS_CYCLES 240
-#define STAND_IN_MISSES 10	/* a page fault is as so many misses */
+#define STAND_IN_MISSES 10	/* a page fault counts as this many misses */
 
 struct counter {
 	uint32_t type;

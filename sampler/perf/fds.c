@@ -14,7 +14,7 @@
 
 #define AT_ONCE 64
 
-/* Which of up to AT_ONCE are over. */
+/* Which of up to AT_ONCE have ended. */
 static void ask(const int *fds, uint32_t count, struct pollfd *asked)
 {
 	for (uint32_t i = 0; i < count; i++)

@@ -14,16 +14,16 @@ struct hp_perf_fds {
 	uint32_t room;
 };
 
-/* False = out of memory, and it stays the caller's. */
+/* False = out of memory, and the caller keeps it. */
 bool hp_perf_fds_keep(struct hp_perf_fds *fds, int fd);
 
 /*
- * Closes those that no one has any more: neither the thread that they were opened
- * for nor one that inherited them, which would lose them with the descriptor.
+ * Closes those without users: neither the thread that they were opened for nor
+ * one that inherited them, which would lose them with the descriptor.
  */
 void hp_perf_fds_trim(struct hp_perf_fds *fds);
 
-/* Closes all; it is empty then. */
+/* Closes all and empties it. */
 void hp_perf_fds_close(struct hp_perf_fds *fds);
 
 #endif

@@ -42,7 +42,7 @@ int hp_perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 	return fd < 0 ? -errno : fd;
 }
 
-/* ---- making them ---- */
+/* ---- creation ---- */
 
 static int ring_map(struct hp_perf_ring *ring, size_t size)
 {
@@ -74,7 +74,7 @@ static int ring_init(struct hp_perf_ring *ring, uint32_t cpu, size_t size)
 	return ring->fd < 0 ? ring->fd : ring_map(ring, size);
 }
 
-/* The numbers of the CPUs that are on: "0-3,8". */
+/* The numbers of online CPUs: "0-3,8". */
 static uint32_t online(uint32_t *cpus, uint32_t most)
 {
 	char text[1024];
@@ -164,10 +164,10 @@ static void ring_peek(struct hp_perf_ring *ring)
 		return;
 	bytes_at(ring, ring->tail, &header, sizeof(header));
 	if (header.size < sizeof(header) || header.size > ring->head - ring->tail) {
-		ring->tail = ring->head;	/* cannot be: the rest is invalid */
+		ring->tail = ring->head;	/* impossible: the rest is invalid */
 		return;
 	}
-	/* Behind identifier, ip, pid and tid; else in front of the identifier at the end. */
+	/* After identifier, ip, pid and tid; else before the identifier at the end. */
 	bytes_at(ring, ring->tail + (header.type == PERF_RECORD_SAMPLE ? 32u : header.size - 16u),
 		 &ring->time, sizeof(ring->time));
 }
@@ -197,7 +197,7 @@ static const struct perf_event_header *ring_record(struct hp_perf_rings *rings,
 	return (const void *)rings->copy;
 }
 
-/* The record at a place, if all of it lies there in one piece. */
+/* The record at a place, if it is contiguous. */
 static const struct perf_event_header *whole_at(const struct hp_perf_ring *ring, uint64_t place)
 {
 	uint64_t left = ring->head - place;
@@ -272,7 +272,7 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 	return count;
 }
 
-/* A record of our own in the ring of a CPU: our name, which doesn't change. */
+/* A record of our own in the ring of a CPU: our name, which does not change. */
 static void ring_write(const struct hp_perf_ring *ring)
 {
 	char name[16] = "";

@@ -6,10 +6,10 @@
  *   descriptors, rates
  * May use: sampler/base segment
  *
- * A ring belongs to an event that counts nothing and never ends, of our own
- * process, so events of any number of threads can share it and none of them
- * decides how long it lives.  The records of all rings are read in the order of
- * their times: a sample is worth nothing before the mapping it lies in is known.
+ * A ring belongs to an event of our own process that counts nothing and never
+ * ends, so events of any number of threads can share it and none of them
+ * determines its lifetime. The records of all rings are read in chronological
+ * order: a sample is useless before its mapping is known.
  */
 #ifndef HP_SAMPLER_PERF_RING_H
 #define HP_SAMPLER_PERF_RING_H
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 /*
- * Required in each event, so that records can be sorted and told apart: SAMPLE
+ * Required in each event, so that records can be sorted and distinguished: SAMPLE
  * begins with the identifier, all others end with tid, time, identifier.
  */
 #define HP_PERF_COMMON (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
@@ -34,17 +34,16 @@ struct hp_perf_ring {
 	size_t size;	/* of the data, a power of two */
 	uint64_t head;	/* end of the readable part */
 	uint64_t tail;
-	bool is_tight;	/* when its last records were met it had no room for a large one */
-	uint64_t switches; /* records of switches that were read */
+	bool is_tight;	/* had no room for a large record when its last ones were read */
+	uint64_t switches;	/* records of switches that were read */
 	uint64_t time;	/* of the record at `tail`; UINT64_MAX = none */
 };
 
 typedef void (*hp_perf_handler)(void *context, const struct perf_event_header *record);
 
 /*
- * Receives the records of a ring some steps before they are handled, to have the processor fetch
- * the data that they will need: first with HP_PERF_AHEAD, last with 1 step to go.  Not all of
- * them.
+ * Receives the records of a ring some steps before they are handled, to prefetch the data that
+ * they will need: first with HP_PERF_AHEAD, last with 1 step to go. Not called for all of them.
  */
 typedef void (*hp_perf_scout)(void *context, const struct perf_event_header *record,
 			      unsigned steps);
@@ -56,32 +55,32 @@ struct hp_perf_rings {
 	/* NULL = no prefetching. */
 	hp_perf_scout ahead;
 	uint32_t count;
-	uint8_t *copy;	/* HP_PERF_RECORD_MAX bytes for a record that goes round the end */
+	uint8_t *copy;	/* HP_PERF_RECORD_MAX bytes for a record that wraps around */
 };
 
 /*
- * Rings of up to `size` bytes, a power of two, on all CPUs; smaller ones where
- * the kernel does not give that much.  Returns 0 or -errno.
+ * Rings of up to `size` bytes, a power of two, on all CPUs; smaller ones if
+ * the kernel does not permit that much.  Returns 0 or -errno.
  */
 int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size);
 void hp_perf_rings_release(struct hp_perf_rings *rings);
 
-/* Common to all of our events: clock, times, the place to wake us. */
+/* Common to all of our events: clock, times, the wakeup threshold. */
 void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config);
 
 int hp_perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
 
 /*
- * Gives every record up to `until` (CLOCK_MONOTONIC_RAW) to the handler, in the
- * order of their times.  Returns how many.
+ * Passes every record up to `until` (CLOCK_MONOTONIC_RAW) to the handler, in
+ * chronological order. Returns how many.
  */
 uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf_handler handler,
 			    void *context);
 
 /*
  * The same up to the last record, losses included: the kernel reports them
- * ahead of the next record, and after the last one there isn't any.  So where a
- * ring was full, one of our own follows.
+ * before the next record, but there is none after the last one. So if a ring
+ * was full, a record of our own is added.
  */
 uint64_t hp_perf_rings_settle(struct hp_perf_rings *rings, hp_perf_handler handler, void *context);
 

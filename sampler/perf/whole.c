@@ -13,13 +13,13 @@
 
 #include "sampler/base/proc.h"
 
-#define LEAST_NS UINT64_C(100000000) /* of CPU: before that nothing is known */
+#define LEAST_NS UINT64_C(100000000)	/* of CPU time: before that nothing is known */
 /*
- * Its own, the ones that its successor had begun, and as many again for ends whose
+ * Its own, those that its successor had begun, and as many again for ends whose
  * records were lost.
  */
 #define END_PERIODS 4
-#define FIELD_USER 14 /* of proc(5), "stat": utime, stime, cutime, cstime */
+#define FIELD_USER 14	/* of proc(5), "stat": utime, stime, cutime, cstime */
 #define FIELD_THREADS 20
 
 bool hp_whole_use(uint32_t pid, struct hp_whole_use *use)

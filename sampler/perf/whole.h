@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whole.h - samples everything that a CPU runs, and keeps the session's.
+ * whole.h - samples everything that a CPU runs, and keeps the session's samples.
  *
- * An event that threads inherit begins its period with each of them.  A thread
- * that ends before it is over is never sampled; and since the kernel hands the
+ * An inherited event starts its period anew in each thread. A thread that ends
+ * before a period does is never sampled; and since the kernel passes the
  * events of one thread to the next when it switches between two with the same
  * events (the swap of contexts in perf_event_context_sched_out), the elapsed
  * part of a period is lost with the first thread to end, so the remaining ones
- * get few samples too.  The timer of a CPU begins no period again.  It
- * interrupts other users' work there as well, so it is used only where samples
- * are missing, and only with permission to see everything.
+ * get few samples too. A CPU's timer never restarts its period. It interrupts
+ * other users' work there as well, so it is used only if samples are missing,
+ * and only with permission to sample everything.
  */
 #ifndef HP_SAMPLER_PERF_WHOLE_H
 #define HP_SAMPLER_PERF_WHOLE_H
@@ -22,12 +22,12 @@
 
 struct hp_whole {
 	struct perf_event_attr attr;
-	int *fds; /* NULL = the threads' own events are sampled */
+	int *fds;	/* NULL = the threads' own events are sampled */
 	uint32_t count;
 	bool is_begun;
 	bool is_refused;
-	uint64_t cpu_ns; /* of the program when it began, */
-	uint64_t sampled_ns; /* and the weight of samples then, */
+	uint64_t cpu_ns;	/* of the program when it began, */
+	uint64_t sampled_ns;	/* and the weight of samples then, */
 	uint32_t ended;
 };
 
@@ -36,33 +36,34 @@ struct hp_whole {
  * that were waited for.
  */
 struct hp_whole_use {
-	uint64_t cpu_ns; /* grain 1/sysconf(_SC_CLK_TCK) */
+	uint64_t cpu_ns;	/* grain 1/sysconf(_SC_CLK_TCK) */
 	uint32_t threads;
-	uint32_t ended; /* threads, and those of processes, that records told the end of; not by hp_whole_use */
+	uint32_t ended;	/* threads, and those of processes, whose end was recorded; not by hp_whole_use */
 };
 
 /* Reads /proc/PID/stat.  False = it is gone. */
 bool hp_whole_use(uint32_t pid, struct hp_whole_use *use);
 
 /*
- * True if a third of the CPU time since the first call, or more, has no sample:
- * more than each thread may wait for its next one, `period_ns` at most, and no more
- * than the threads that have ended may have cost.  Time can be without samples by
- * other ways that CPUs do not mend: on some machines a third of the kernel's counts
- * for two threads that alternate is the switches.
+ * True if at least a third of the CPU time since the first call has no sample: more
+ * than all threads' pending periods (at most `period_ns` each), and no more than
+ * the ended threads may have cost. Time may lack samples for other reasons that CPU
+ * sampling does not fix: on some machines a third of the kernel's counts for two
+ * alternating threads is the switches.
  */
 bool hp_whole_is_wanted(struct hp_whole *whole, const struct hp_whole_use *use, uint64_t sampled_ns,
 			uint64_t period_ns);
 
 /*
- * Opens events like `attr` on all CPUs, into their rings, at so many Hz; they do
- * not count yet.  Returns 0 or -errno, and then it is refused for good.
+ * Opens events like `attr` on all CPUs, into their rings, at this rate in Hz;
+ * they do not count yet. Returns 0 or -errno, and then it is permanently
+ * refused.
  */
 int hp_whole_open(struct hp_whole *whole, const struct perf_event_attr *attr,
 		  const struct hp_perf_rings *rings, uint64_t hz);
 void hp_whole_begin(struct hp_whole *whole);
 
-/* The same events, with so many bytes of the stack. */
+/* The same events, with this many bytes of the stack. */
 void hp_whole_resize(struct hp_whole *whole, const struct hp_perf_rings *rings,
 		     uint32_t stack_size);
 

@@ -11,7 +11,7 @@
 #include "sampler/sample/open.h"
 #include "sampler/sample/sample.h"
 
-#define WAITS_MAX 8192u /* of a burst */
+#define WAITS_MAX 8192u	/* of a burst */
 #define CHUNK_GUESSES 254u
 
 /* ---- memory ---- */
@@ -46,7 +46,7 @@ bool hp_burst_on(struct hp_samples *samples, uint64_t now_ns)
 	burst->on_ns = now_ns;
 	burst->from_ns = 0;
 	burst->wait_count = 0;
-	/* Threads that already wait are followed from here on. */
+	/* Threads that already wait are tracked from here on. */
 	hp_burst_follow(samples, now_ns);
 	return true;
 }
@@ -86,7 +86,7 @@ static struct hp_guess *guess_new(struct hp_samples *samples)
 	return &burst->newest->guesses[burst->newest->count];
 }
 
-/* NULL = no memory: its waits are in the sums of all only. */
+/* NULL = no memory: its waits are only in the totals. */
 static struct hp_burst_node *node_of(struct hp_samples *samples, uint32_t number)
 {
 	struct hp_bursting *burst = &samples->burst;
@@ -110,9 +110,9 @@ static struct hp_burst_node *node_of(struct hp_samples *samples, uint32_t number
 	return node->guess ? node : NULL;
 }
 
-/* ---- following waits ---- */
+/* ---- tracking waits ---- */
 
-/* How often the thread was given a CPU.  False = it is gone, or the kernel does not say. */
+/* How often the thread was given a CPU. False = it is gone, or unknown. */
 static bool slices_of(uint32_t pid, uint32_t tid, uint64_t *slices)
 {
 	char path[64], text[128], *at = text;
@@ -138,7 +138,7 @@ static struct hp_burst_wait *wait_new(struct hp_bursting *burst)
 	return wait;
 }
 
-/* A wait that was followed has ended at that time; it is kept for a note that may tell more. */
+/* A tracked wait has ended at that time; it is kept for a note that may have more details. */
 static void followed_end(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t in_ns)
 {
 	struct hp_burst_wait *wait = wait_new(&samples->burst);
@@ -148,7 +148,7 @@ static void followed_end(struct hp_samples *samples, struct hp_wait_thread *thre
 		wait->in_ns = in_ns;
 		wait->tid = thread->tid;
 		wait->pid = thread->pid;
-		/* Back before the look: that saw another wait. */
+		/* It returned before the scan, which saw another wait. */
 		wait->node = thread->look_ns > in_ns ? 0 : thread->wait_node;
 		wait->is_once = true;
 	}
@@ -239,7 +239,7 @@ void hp_burst_in(struct hp_samples *samples, struct hp_wait_thread *thread, uint
 		followed_end(samples, thread, now_ns);
 		return;
 	}
-	/* The events of some threads are on before those of all are. */
+	/* The events of some threads are enabled before those of all. */
 	if (thread->out_ns < burst->from_ns || thread->out_ns >= burst->take_ns ||
 	    !(wait = wait_new(burst)))
 		return;
@@ -326,7 +326,7 @@ void hp_burst_note(struct hp_samples *samples, const struct hp_burst_note *note)
 {
 	struct hp_bursting *burst = &samples->burst;
 	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, note->tid);
-	/* Without switching itself it lost its CPU to others, or had it all the time. */
+	/* Without a voluntary switch it was preempted, or ran all the time. */
 	bool is_long = note->took_ns >= HP_BURST_LONG_NS && note->switches;
 	uint64_t first_ns = waits_take(burst, note, is_long);
 	uint64_t ns = note->took_ns;
@@ -338,7 +338,7 @@ void hp_burst_note(struct hp_samples *samples, const struct hp_burst_note *note)
 		hp_open_forget(samples, thread);
 		thread->slices_ns = 0;
 	}
-	/* All switches before bursts were on were recorded. */
+	/* All switches before bursts started were recorded. */
 	if (!first_ns && note->begin_ns < burst->on_ns)
 		first_ns = burst->on_ns < note->end_ns ? burst->on_ns : note->end_ns;
 	if (first_ns)
@@ -374,7 +374,7 @@ static void draw_add(struct hp_samples *samples, const struct hp_burst_wait *wai
 	node->guess->blocked_ns += ns;
 }
 
-/* One that outlasts a slot is followed, and counts once. */
+/* One that outlasts a slot is tracked, and counts once. */
 static bool go_on(struct hp_samples *samples, const struct hp_burst_wait *wait)
 {
 	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, wait->tid);
@@ -397,7 +397,7 @@ void hp_burst_settle(struct hp_samples *samples)
 
 	if (!burst->is_on)
 		return;
-	/* A burst that was cut short counts for nothing. */
+	/* A burst that was cut short does not count. */
 	bool has_draws = burst->from_ns && !burst->is_running;
 	for (uint32_t i = 0; i < burst->wait_count; i++) {
 		const struct hp_burst_wait *wait = &burst->waits[i];

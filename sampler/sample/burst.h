@@ -2,20 +2,20 @@
 /*
  * burst.h - waits of threads that switch all the time, recorded in short bursts.
  *
- * A record of each switch costs as much as the switch itself.  Above some rate the kernel's
- * records are therefore on for a few milliseconds only, at a random moment of each slot
+ * A record of each switch costs as much as the switch itself.  So above some rate the
+ * kernel's records are enabled for only a few milliseconds, at a random moment of each slot
  * (HP_BURST_SLOT_NS).  A wait that begins in the first part of a burst, the take, counts
  * slot / take times.  The second part is HP_BURST_LONG_NS long, so a short wait that began in the
  * take ends while it is recorded.
  *
- * Long waits are few and would make such a sum useless, so they are counted once each: threads note
- * each call that took so long (preload/wait/offcpu_note.h), which replaces the bursts' part of it;
- * and a thread that had no time slice between two bursts is still in the wait that it was in.  A
- * long wait in a call that nobody notes counts as often as a short one, or once if it outlasts a
- * slot.
+ * Long waits are rare and would make such a sum useless, so they are counted once each: threads
+ * note each long call (preload/wait/offcpu_note.h), which replaces the bursts' part of it; and a
+ * thread that had no time slice between two bursts is still in the same wait. A long wait in a call
+ * without a note counts like a short one, or once if it outlasts a slot.
  *
- * Records slow threads down, so fewer switches happen in a burst than elsewhere.  The share of the time that
- * is waited is about the same; how often is corrected by the kernel's count of time slices.
+ * Recording slows threads down, so there are fewer switches in a burst than elsewhere. The share of
+ * waiting time is about the same; the number of waits is corrected by the kernel's count of time
+ * slices.
  *
  * Each burst is one draw: the spread of the bursts' contributions to a node gives
  * the error.
@@ -34,60 +34,60 @@
 
 struct hp_samples;
 
-/* A wait that began in a take, or that was followed from before; in_ns 0 = ongoing. */
+/* A wait that began in a take, or was already tracked; in_ns 0 = ongoing. */
 struct hp_burst_wait {
 	uint64_t out_ns;
 	uint64_t in_ns;
-	uint64_t slices; /* of the thread, when it was last seen waiting, */
-	uint64_t seen_ns; /* which was then; 0 = not yet */
+	uint64_t slices;	/* of the thread, when it was last seen waiting, */
+	uint64_t seen_ns;	/* which was then; 0 = not yet */
 	uint32_t tid;
 	uint32_t pid;
 	uint32_t node;
-	bool is_once; /* not sampled: its begin was recorded whatever the bursts are */
+	bool is_once;	/* not sampled: its start was recorded regardless of bursts */
 };
 
 struct hp_burst_node {
-	struct hp_guess *guess; /* NULL = none yet */
-	uint64_t added_ns; /* by the present burst */
+	struct hp_guess *guess;	/* NULL = none yet */
+	uint64_t added_ns;	/* by the present burst */
 };
 
 struct hp_bursting {
-	struct hp_bursts *record; /* NULL = there never were bursts */
+	struct hp_bursts *record;	/* NULL = there were never any bursts */
 	bool is_on;
-	bool is_running; /* a burst is */
-	uint64_t on_ns; /* since when is_on */
-	uint64_t from_ns; /* of the newest burst: its begin, 0 = there was none or it has no result, */
-	uint64_t take_ns; /* the end of the take */
+	bool is_running;	/* a burst is */
+	uint64_t on_ns;	/* since when is_on */
+	uint64_t from_ns;	/* of the newest burst: its start, 0 = none, or it has no result, */
+	uint64_t take_ns;	/* the end of the take */
 	uint32_t weight;
-	uint32_t slots; /* that it stands for */
-	uint32_t missed; /* slots of bursts without a result: those of the next one, too */
-	uint64_t lost; /* records, when it began */
-	bool has_dropped; /* a wait had no room */
-	uint32_t all_outs; /* the same of threads that lost their CPU, too */
-	uint32_t outs; /* switches away in the take */
+	uint32_t slots;	/* that it stands for */
+	uint32_t missed;	/* slots of bursts without a result: those of the next one, too */
+	uint64_t lost;	/* records, when it began */
+	bool has_dropped;	/* a wait had no room */
+	uint32_t all_outs;	/* the same, including preempted threads */
+	uint32_t outs;	/* switches away in the take */
 	struct hp_burst_wait *waits;
 	uint32_t wait_count;
-	struct hp_burst_node *nodes; /* by number */
+	struct hp_burst_node *nodes;	/* by number */
 	uint32_t node_room;
-	uint32_t *touched; /* nodes of the present burst */
+	uint32_t *touched;	/* nodes of the present burst */
 	struct hp_guess_chunk *newest;
 };
 
-/* From now on records come in bursts.  False = no memory. */
+/* From now on waits are recorded in bursts. False = no memory. */
 bool hp_burst_on(struct hp_samples *samples, uint64_t now_ns);
 /* All switches are recorded again. */
 void hp_burst_off(struct hp_samples *samples);
 void hp_burst_release(struct hp_bursting *burst);
 
 /*
- * The records of a burst begin now; those of the one before were read, and notes too.  The take is
- * one part in `parts` of a slot, and the burst stands for so many slots.
+ * A burst's records begin now; those of the previous one were read, and so were notes. The take is
+ * one part in `parts` of a slot, and the burst stands for the given number of slots.
  */
 void hp_burst_begin(struct hp_samples *samples, uint64_t now_ns, uint32_t parts, uint32_t slots);
 /* They have ended, and were read.  False = some were lost, so the burst is discarded. */
 bool hp_burst_end(struct hp_samples *samples);
 
-/* A thread's wait is over, or it goes into one: for hp_samples, with the records of switches. */
+/* A thread's wait ends or begins: for hp_samples, with the records of switches. */
 void hp_burst_switch(struct hp_bursting *burst, uint64_t now_ns);
 void hp_burst_out(struct hp_samples *samples, struct hp_wait_thread *thread);
 void hp_burst_in(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t now_ns);
@@ -97,14 +97,14 @@ void hp_burst_follow(struct hp_samples *samples, uint64_t now_ns);
 
 /* A call that a thread noted. */
 struct hp_burst_note {
-	uint64_t begin_ns; /* or a bit earlier */
+	uint64_t begin_ns;	/* or a bit earlier */
 	uint64_t end_ns;
 	uint64_t took_ns;
-	uint64_t off_ns; /* the thread had no CPU for so long at most, */
-	uint64_t switches; /* and gave it up so often at most */
+	uint64_t off_ns;	/* the longest time that the thread was off the CPU, */
+	uint64_t switches;	/* and the most often that it gave it up */
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t node; /* where the call was made */
+	uint32_t node;	/* where the call was made */
 };
 
 void hp_burst_note(struct hp_samples *samples, const struct hp_burst_note *note);

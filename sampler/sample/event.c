@@ -8,7 +8,7 @@
 #define CHUNK_SIZE UINT64_C(65536)
 #define CHUNK_EVENTS \
 	(uint32_t)((CHUNK_SIZE - sizeof(struct hp_event_chunk)) / sizeof(struct hp_event))
-#define SHARE_OF_SEGMENT 8	/* events take no more of it */
+#define SHARE_OF_SEGMENT 8	/* the largest share of it that events take */
 #define EVENTS_MAX (UINT64_C(1) << 22)
 
 void hp_sample_events_init(struct hp_sample_events *events, const struct hp_segment *segment,

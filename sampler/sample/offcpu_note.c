@@ -3,7 +3,7 @@
  * offcpu_note.c - see offcpu_note.h.
  *
  * A ring is written by the program's own process, so nothing in it is trusted:
- * sizes and offsets are looked at before they are used.
+ * sizes and offsets are checked before use.
  */
 #include "sampler/sample/offcpu_note.h"
 
@@ -15,11 +15,11 @@
 
 #define LEAST_NS 10000	/* shorter calls are not worth a note */
 #define LEAST_TICKS 1000
-#define RINGS_MAX 100000	/* a damaged list must not hold us forever */
+#define RINGS_MAX 100000	/* a damaged list must not cause an endless loop */
 #define FREE_EVERY_NS UINT64_C(1000000000)
 #define SLACK_NS 1000	/* of a call's start, which is in ticks, */
 #define SLACK_PART 1000	/* and this part of its duration */
-#define MOST_NS (UINT64_C(1) << 62)	/* of a call that says it took longer than anything may */
+#define MOST_NS (UINT64_C(1) << 62)	/* of a call that claims to have taken impossibly long */
 
 /* Of the session's clock. */
 static double ns_per_tick(const struct hp_offcpu_notes *notes)
@@ -71,7 +71,7 @@ void hp_offcpu_notes_leave(struct hp_offcpu_notes *notes)
 
 /* ---- a note ---- */
 
-/* The kernel told of the process, or it is of the session. */
+/* The kernel reported the process, or it belongs to the session. */
 static bool is_admitted(const struct hp_samples *samples, uint32_t pid)
 {
 	return hp_space_known(&samples->spaces, pid) || !samples->admits ||
@@ -104,8 +104,8 @@ static void note_add(struct hp_offcpu_notes *notes, const struct hp_offcpu_ring 
 }
 
 /*
- * Words that were read are wiped: copies of a stack may hold anything, a password too, and a
- * segment may be a file that is kept.
+ * Words that were read are wiped: copies of a stack may contain anything, even a password,
+ * and a segment may be a kept file.
  */
 static uint32_t ring_read(struct hp_offcpu_notes *notes, struct hp_offcpu_ring *from,
 			  uint64_t until_ns, double tick_ns)

@@ -38,8 +38,7 @@ void hp_open_count(struct hp_samples *samples, struct hp_wait_thread *thread, ui
 		move(samples, thread, thread->wait_node);
 	}
 	/*
-	 * Less than 0 if the end came before the time already counted: the sums take it as it
-	 * is.
+	 * Less than 0 if the end was before the time already counted: it is added like that.
 	 */
 	node->blocked_ns += until_ns - thread->counted_ns;
 	hp_sample_tree_changed(&samples->tree, thread->wait_node);
@@ -91,7 +90,7 @@ void hp_open_exec(struct hp_samples *samples, uint32_t pid)
 	}
 }
 
-/* Signal 0 only asks. */
+/* Signal 0 only checks. */
 static bool is_gone(const struct hp_wait_thread *thread)
 {
 	return syscall(SYS_tgkill, (pid_t)thread->pid, (pid_t)thread->tid, 0) < 0 && errno == ESRCH;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * orphan.h - rings in the segment whose owner has died, and gives nothing back.
+ * orphan.h - rings in the segment whose owner has died without releasing them.
  */
 #ifndef HP_SAMPLER_SAMPLE_ORPHAN_H
 #define HP_SAMPLER_SAMPLE_ORPHAN_H
@@ -25,9 +25,9 @@ static inline struct hp_ring_owner hp_ring_owner_read(const uint64_t *process,
 }
 
 /*
- * Frees a ring if its owner is dead.  A live owner may hand it over to another
- * process while we check, and we may see half of either: both times alike it is of
- * one.  And a dead one's fields don't change any more.
+ * Frees a ring if its owner is dead.  A live owner may pass it to another process
+ * while we check, and we may read a mix of both: two equal readings are from one
+ * owner. A dead owner's fields no longer change.
  */
 static inline void hp_ring_free_orphan(const struct hp_segment *segment, _Atomic uint32_t *state,
 				       const uint64_t *process, const uint64_t *image)

@@ -2,7 +2,7 @@
 /*
  * outside.c - see outside.h.
  *
- * The frame pointer of a waiting thread is not told, so a stack ends at the
+ * The frame pointer of a waiting thread is unknown, so a stack ends at the
  * first function that needs it; the C library's do not, so that function is
  * the one that made the call.
  */
@@ -101,7 +101,7 @@ static enum hp_wait_on on_of(uint32_t pid, const struct wait *wait)
 
 /* ---- where ---- */
 
-/* "NUMBER SIX ARGUMENTS SP PC", or "-1 SP PC" outside of a call, or "running". */
+/* "NUMBER SIX ARGUMENTS SP PC", or "-1 SP PC" outside a call, or "running". */
 static bool wait_read(uint32_t pid, uint32_t tid, struct wait *wait)
 {
 	char path[64], text[256], *at = text;
@@ -118,7 +118,7 @@ static bool wait_read(uint32_t pid, uint32_t tid, struct wait *wait)
 	return wait->sp && wait->pc;
 }
 
-/* As much of the stack as there is, page by page. */
+/* As much of the stack as exists, page by page. */
 static size_t stack_read(uint32_t pid, uint64_t sp, uint8_t *copy)
 {
 	struct iovec here = { copy, STACK_MAX }, there[STACK_MAX / PAGE + 1];

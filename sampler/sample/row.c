@@ -36,7 +36,7 @@ void hp_rows_release(struct hp_rows *rows)
 	memset(rows, 0, sizeof(*rows));
 }
 
-/* The number of a row as it is kept; 0 = no room for another one. */
+/* The number of a kept row; 0 = no room for another one. */
 static uint32_t shape_of(struct hp_rows *rows, const struct hp_cfi_row *row)
 {
 	uint64_t said = (uint64_t)(uint32_t)row->cfa_offset |
@@ -63,7 +63,7 @@ static uint32_t shape_of(struct hp_rows *rows, const struct hp_cfi_row *row)
 	}
 }
 
-/* Where another span goes: an empty place, or that of any other one. */
+/* The place for another span: an empty one, or that of any other. */
 static uint32_t *place_of(struct hp_row_line *line, uint64_t pc)
 {
 	for (uint32_t i = 0; i < HP_ROW_SPANS; i++)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row.h - rows of call frame information that were met, found again by a pc.
+ * row.h - a cache of rows of call frame information, by pc.
  *
- * A walk waits for memory: it asks for one row after the other, and each of a
- * large program lies somewhere else.  So a line of the processor's cache holds
- * the rows of 512 bytes of code, each with the span of code that it is true for,
- * and rows themselves are kept once: of some hundred thousand a compiler has a
- * few hundred different ones.
+ * A walk waits for memory: it needs one row after the other, and in a large
+ * program each is somewhere else. So one cache line holds the rows of 512 bytes
+ * of code, each with its span of code, and rows themselves are stored once: of
+ * some hundred thousand, a compiler has a few hundred different ones.
  *
- * A line holds one block of code; another block that belongs to it takes it.
+ * A line holds one block of code; another block that maps to it replaces it.
  */
 #ifndef HP_SAMPLER_SAMPLE_ROW_H
 #define HP_SAMPLER_SAMPLE_ROW_H
@@ -48,11 +47,11 @@ static inline struct hp_row_line *hp_rows_line(const struct hp_rows *rows, uint6
 	return &rows->lines[hp_hash_index(pc >> HP_ROW_BLOCK_BITS, HP_ROW_LINE_BITS)];
 }
 
-/* The row of a new pc, of which `line` takes a note; valid until the next call. */
+/* The row of a new pc, which is stored in `line`; valid until the next call. */
 const struct hp_cfi_row *hp_rows_fill(struct hp_rows *rows, struct hp_row_line *line,
 				      const struct hp_cfi *cfi, uint64_t pc);
 
-/* The row of `pc`, as from hp_cfi_find_call, its pc apart; until the next call. */
+/* The row of `pc`, as from hp_cfi_find_call, except its pc; until the next call. */
 static inline const struct hp_cfi_row *hp_rows_find(struct hp_rows *rows, const struct hp_cfi *cfi,
 						    uint64_t pc)
 {

@@ -2,8 +2,8 @@
 /*
  * sample.c - see sample.h.
  *
- * A sample's stack is put together from the inside out: the kernel's part, if
- * it may be seen, then the user's.
+ * A sample's stack is assembled innermost first: the kernel's part, if
+ * permitted, then the user's.
  */
 #include "sampler/sample/sample.h"
 
@@ -15,10 +15,10 @@
 #include "sampler/sample/open.h"
 #include "util/hash.h"
 
-#define STACK_FRESH_NS UINT64_C(200000) /* between a stack and the switch that it is of */
-#define RECORD_MIN 24 /* tid and pid, time, identifier */
-#define FETCH_MAX UINT64_C(256) /* innermost bytes of a stack that are requested ahead */
-#define EVENT_MIN_NS UINT64_C(20000) /* shorter waits are in the tree only */
+#define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and its switch */
+#define RECORD_MIN 24	/* tid and pid, time, identifier */
+#define FETCH_MAX UINT64_C(256)	/* innermost bytes of a stack that are prefetched */
+#define EVENT_MIN_NS UINT64_C(20000)	/* shorter waits are only in the tree */
 
 /* A record, read from its start. */
 struct cursor {
@@ -75,12 +75,12 @@ struct sample {
 	uint64_t period;
 	bool has_counts;
 	struct hp_counts counts;
-	const uint8_t *chain; /* words */
+	const uint8_t *chain;	/* words */
 	uint64_t chain_count;
 	bool has_registers;
 	uint64_t registers[HP_SAMPLE_REGISTER_COUNT];
 	const uint8_t *stack;
-	uint64_t stack_room; /* as much as was requested; after it stands how much there was */
+	uint64_t stack_room;	/* as much as was requested; the available size follows it */
 };
 
 static void stack_read(struct cursor *c, struct sample *s)
@@ -93,7 +93,7 @@ static void stack_read(struct cursor *c, struct sample *s)
 	}
 }
 
-/* Apart from the rest, since it lies far after it. */
+/* Separate from the rest, since it is far behind it. */
 static uint64_t stack_size(const struct sample *s)
 {
 	uint64_t size = 0;
@@ -167,7 +167,7 @@ static void user_add(struct hp_samples *samples, struct hp_space *space, uint64_
 		  entry ? hp_space_place(entry, address) : (struct hp_place){ .address = address });
 }
 
-/* The words between the marks of the kernel: where the stack continues. */
+/* The words between the kernel's marks: where the stack continues. */
 static void chain_add(struct hp_samples *samples, struct hp_space *space, const struct sample *s)
 {
 	bool is_kernel = false, is_caller = false;
@@ -251,7 +251,7 @@ static void event_add(struct hp_samples *samples, const struct hp_event *event)
 	hp_sample_events_add(&samples->events, event);
 }
 
-/* A thread being sampled isn't waiting: the record of its coming back was lost. */
+/* A thread being sampled is not waiting: the record of its return was lost. */
 static void wait_check(struct hp_samples *samples, const struct sample *s)
 {
 	struct hp_wait_thread *thread = hp_wait_thread_of(&samples->waits, s->tid);
@@ -372,7 +372,7 @@ static void wait_add(struct hp_samples *samples, struct hp_wait_thread *thread, 
 		hp_wait_keep(thread, &open);
 }
 
-/* From the row of those without a place to that of `number`. */
+/* From the row for waits without a place to that of `number`. */
 static void wait_move(struct hp_samples *samples, const struct hp_wait_open *wait, uint32_t number)
 {
 	struct hp_stack_node *none = hp_sample_tree_node(&samples->tree, 0);
@@ -440,7 +440,7 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 	thread->pid = (uint32_t)who;
 	thread->is_ended = false;
 	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT)) {
-		/* Back before the look: that saw another wait. */
+		/* It returned before the scan, which saw another wait. */
 		if (thread->look_ns > now_ns)
 			thread->wait_node = 0;
 		if (samples->burst.is_on) {
@@ -450,12 +450,12 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 			thread->counted_ns = 0;
 		}
 		hp_open_forget(samples, thread);
-		/* The stack of the wait that is over is not that of the next one. */
+		/* The stack of the ended wait is not that of the next one. */
 		thread->node_ns = 0;
 		return;
 	}
 	hp_burst_switch(&samples->burst, now_ns);
-	/* Here it ran: a wait that has not ended ended in a record that was lost. */
+	/* It was running: an open wait ended in a record that was lost. */
 	hp_open_forget(samples, thread);
 	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) {
 		bool is_fresh = thread->node_ns <= now_ns &&
@@ -515,15 +515,15 @@ static void map_read(struct hp_samples *samples, const struct perf_event_header 
 	entry.end = entry.begin + take(&c);
 	entry.offset = take(&c);
 	uint64_t device = take(&c), inode = take(&c);
-	take(&c); /* the inode's generation */
-	take(&c); /* access and flags */
+	take(&c);	/* the inode's generation */
+	take(&c);	/* access and flags */
 	if (c.at >= c.end || !memchr(c.at, 0, (size_t)(c.end - c.at)))
 		return;
 	hp_space_map(&samples->spaces, (uint32_t)thread, &entry, (const char *)c.at,
 		     makedev((uint32_t)device, (uint32_t)(device >> 32)), inode);
 }
 
-/* A thread has begun with the events of its creator. */
+/* A thread has started with the events of its creator. */
 static void born_note(struct hp_samples *samples, const struct perf_event_header *record,
 		      uint32_t tid)
 {
@@ -570,7 +570,7 @@ static void lost_read(struct hp_samples *samples, const struct perf_event_header
 	struct cursor c = { (const uint8_t *)(record + 1), (const uint8_t *)record + record->size };
 
 	if (record->type == PERF_RECORD_LOST)
-		take(&c); /* the event */
+		take(&c);	/* the event */
 	samples->record->lost = samples->lost += take(&c);
 	samples->lost_ns = samples->stack_ns;
 }
@@ -616,8 +616,8 @@ static void rows_fetch(const struct hp_samples *samples, const struct sample *s)
 
 /*
  * A walk waits for memory most of the time: for the stack, which another
- * processor has written, and for one row after the other.  So they are requested
- * while the samples before are walked.
+ * processor has written, and for one row after the other.  So they are
+ * prefetched while earlier samples are walked.
  */
 void hp_samples_ahead(void *context, const struct perf_event_header *record, unsigned steps)
 {
@@ -642,7 +642,8 @@ void hp_samples_handle(void *context, const struct perf_event_header *record)
 	struct hp_samples *samples = context;
 	uint64_t thread;
 
-	/* None is shorter than the fields that our events request; from the kernel it never is. */
+	/* None is shorter than the fields that our events request; records from the kernel never
+	 * are. */
 	if (record->size < sizeof(*record) + RECORD_MIN)
 		return;
 	switch (record->type) {

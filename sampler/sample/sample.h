@@ -38,35 +38,35 @@ struct hp_samples {
 	struct hp_sample_events events;
 	struct hp_waits waits;
 	struct hp_bursting burst;
-	uint64_t *wait_ids; /* of the events at switches: open addressing, 0 = empty */
-	uint32_t wait_id_room; /* a power of two */
+	uint64_t *wait_ids;	/* of the events at switches: open addressing, 0 = empty */
+	uint32_t wait_id_room;	/* a power of two */
 	uint32_t wait_id_count;
 	uint64_t wait_samples;
-	uint64_t cpu_ns; /* as in the record, where no member can write it */
+	uint64_t cpu_ns;	/* as in the record, where no member can write it */
 	uint64_t lost;
-	uint32_t ended; /* threads; may wrap */
-	uint64_t walked; /* stacks, of samples and at switches */
-	uint64_t cut; /* of these: longer than the copied part */
-	uint64_t open_ns; /* until when waits that continue were counted */
-	uint64_t open_lost; /* and the losses up to then */
-	uint64_t stack_ns; /* of the newest stack of a wait */
-	uint64_t lost_ns; /* the same when records were lost: older ones are of waits that may be over */
+	uint32_t ended;	/* threads; may wrap */
+	uint64_t walked;	/* stacks, of samples and at switches */
+	uint64_t cut;	/* of these: longer than the copied part */
+	uint64_t open_ns;	/* time up to which ongoing waits were counted */
+	uint64_t open_lost;	/* and the losses up to then */
+	uint64_t stack_ns;	/* of the newest stack of a wait */
+	uint64_t lost_ns;	/* the same when records were lost: older ones may belong to ended waits */
 	struct hp_tids *
-		born; /* receives the threads that begin with an event from `born_from` on; NULL = no one */
-	uint64_t born_from; /* the event's identifier: those that were opened later have higher ones */
-	bool is_whole; /* samples are of CPUs: also of threads outside the session */
-	bool has_notes; /* threads say where they waited, later */
+		born;	/* receives the threads that start with an event from `born_from` on; NULL = none */
+	uint64_t born_from;	/* the event's identifier: events opened later have higher ones */
+	bool is_whole;	/* CPUs are sampled, and so threads outside the session */
+	bool has_notes;	/* threads report later where they waited */
 	bool (*admits)(void *members,
-		       uint32_t pid); /* may the process that a note names be read? */
+		       uint32_t pid);	/* may the process that a note names be read? */
 	void *members;
-	uint64_t sample_type; /* of the events that sample */
-	uint64_t period_ns; /* the weight of a sample; 0 = its own period */
-	struct hp_count_slot *counts; /* HP_COUNT_SLOTS; NULL until a sample has some */
+	uint64_t sample_type;	/* of the events that sample */
+	uint64_t period_ns;	/* the weight of a sample; 0 = its own period */
+	struct hp_count_slot *counts;	/* HP_COUNT_SLOTS; NULL until a sample has some */
 	struct hp_place places[HP_STACK_MAX];
-	struct hp_tree_path paths[HP_STACK_MAX]; /* up to them */
+	struct hp_tree_path paths[HP_STACK_MAX];	/* up to them */
 	uint32_t place_count;
-	bool is_complete; /* the last one's stack reached its end */
-	bool is_cut; /* or was longer than the copy */
+	bool is_complete;	/* the last one's stack reached its end */
+	bool is_cut;	/* or was longer than the copy */
 };
 
 /* Returns false if memory runs out. */
@@ -79,11 +79,11 @@ void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id);
 
 /* A sample that a thread took of itself. */
 struct hp_tick {
-	uint64_t ns; /* CLOCK_MONOTONIC_RAW */
-	uint64_t cpu_ns; /* that it stands for */
+	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
+	uint64_t cpu_ns;	/* that it stands for */
 	uint32_t pid;
 	uint32_t tid;
-	const uint64_t *frames; /* return addresses from the inside out, the first one too */
+	const uint64_t *frames;	/* return addresses, innermost first, including the first one */
 	uint32_t count;
 	bool is_complete;
 	bool is_cut;
@@ -92,24 +92,24 @@ struct hp_tick {
 void hp_samples_add_tick(struct hp_samples *samples, struct hp_space *space,
 			 const struct hp_tick *tick);
 
-/* A thread that stands still, or stood, in a call. */
+/* A thread that waits, or waited, in a call. */
 struct hp_wait_stack {
 	uint32_t pid;
 	uint64_t pc;
 	uint64_t sp;
-	uint64_t fp; /* 0 = not known */
-	const uint8_t *copy; /* of its stack, from sp on */
+	uint64_t fp;	/* 0 = not known */
+	const uint8_t *copy;	/* of its stack, from sp on */
 	size_t size;
-	uint64_t took_ns; /* of a call that is over, as it was measured; */
-	uint64_t off_ns; /* in which the thread had no CPU for so long at most, */
-	uint64_t switches; /* and gave it up so often at most */
+	uint64_t took_ns;	/* of an ended call, as measured; */
+	uint64_t off_ns;	/* the longest time in it that the thread was off the CPU, */
+	uint64_t switches;	/* and the most often that it gave it up */
 };
 
-/* The node of where it waits; 0 = no memory. */
+/* The node of the place where it waits; 0 = no memory. */
 uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_stack *stack,
 			      enum hp_wait_on on);
 
-/* Waits of a thread that lie in this time, and have no place, were there. */
+/* Attributes the thread's waits within this time that have no place to this one. */
 void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t begin_ns,
 			    uint64_t end_ns, const struct hp_wait_stack *stack, enum hp_wait_on on);
 

@@ -22,8 +22,8 @@
 #include "util/open_as.h"
 
 #define READ_AGAIN_NS UINT64_C(20000000)	/* between two reads of the same maps */
-#define ENDED_MAX 512	/* spaces of ended processes that stay a while */
-#define OBJECTS_MAX 100000	/* a damaged list must not hold us forever */
+#define ENDED_MAX 512	/* spaces of ended processes that are kept for a while */
+#define OBJECTS_MAX 100000	/* a damaged list must not cause an endless loop */
 #define NOTES_MAX 65536
 
 void hp_spaces_init(struct hp_spaces *spaces, const struct hp_segment *segment)
@@ -86,7 +86,7 @@ static bool is_path(const struct hp_segment *segment, uint64_t offset, const cha
 	return text && text->length == strlen(path) && memcmp(text->bytes, path, strlen(path)) == 0;
 }
 
-/* An object of the target's own list: by build-id, the path may have links in it. */
+/* An object in the target's own list: found by build-id, since the path may contain links. */
 static uint64_t object_known(const struct hp_segment *segment, uint32_t kind, const char *path,
 			     const struct identity *id)
 {
@@ -107,7 +107,7 @@ static uint64_t object_known(const struct hp_segment *segment, uint32_t kind, co
 	return 0;
 }
 
-/* One that the session's own processes have mapped, too, is theirs. */
+/* One that the session's own processes map, too, belongs to them. */
 static void object_share(const struct hp_segment *segment, uint64_t offset,
 			 const struct hp_user *user)
 {
@@ -233,8 +233,8 @@ static const Elf64_Phdr *load_with(const struct hp_code *code, uint64_t address)
 }
 
 /*
- * Room for the whole file, so that each of its addresses is unique with us.
- * Nothing of it can be read yet.
+ * Room for the whole file, so that each of its addresses is unique in our
+ * process. None of it is readable yet.
  */
 static bool span_take(struct hp_code *code)
 {
@@ -259,7 +259,7 @@ static bool span_take(struct hp_code *code)
 	return code->span != NULL;
 }
 
-/* Where .eh_frame starts, as its header says; 0 = not said in the usual way. */
+/* The start of .eh_frame, according to its header; 0 = unusual encoding. */
 static uint64_t frames_of(int fd, const Elf64_Phdr *header)
 {
 	uint8_t start[8];
@@ -273,8 +273,8 @@ static uint64_t frames_of(int fd, const Elf64_Phdr *header)
 }
 
 /*
- * A copy, not a mapping: a file that is cut off while it runs would kill us.
- * Header and frames are neighbours; the bytes after them in their load are
+ * A copy, not a mapping: a file that is truncated meanwhile would kill us.
+ * Header and frames are adjacent; the bytes after them in their segment are
  * included.
  */
 static void cfi_read(struct hp_code *code, int fd, const Elf64_Phdr *header)
@@ -290,7 +290,7 @@ static void cfi_read(struct hp_code *code, int fd, const Elf64_Phdr *header)
 	uintptr_t page = (uintptr_t)to & ~(uintptr_t)(PAGE - 1);
 	if (mprotect((void *)page, (uintptr_t)to + (end - from) - page, PROT_READ | PROT_WRITE) < 0)
 		return;
-	/* Looked up at random: see sampler/base/wide.h. */
+	/* Accessed at random: see sampler/base/wide.h. */
 	madvise((void *)page, (uintptr_t)to + (end - from) - page, MADV_HUGEPAGE);
 	ssize_t got = pread(fd, to, end - from, (off_t)(load->p_offset + (from - load->p_vaddr)));
 	if (got <= 0 || from + (uint64_t)got <= header->p_vaddr)
@@ -321,8 +321,8 @@ static void cfi_vdso(struct hp_code *code)
 }
 
 /*
- * As the kernel takes it.  One with more bytes of the file than it has room for would be
- * read to where something else of ours is.
+ * As the kernel accepts it. One with more file bytes than memory would overwrite other
+ * memory of ours.
  */
 static bool is_load(const Elf64_Phdr *p)
 {
@@ -330,7 +330,7 @@ static bool is_load(const Elf64_Phdr *p)
 	       p->p_memsz <= UINT64_MAX - PAGE && p->p_vaddr <= UINT64_MAX - PAGE - p->p_memsz;
 }
 
-/* Loads and build-id of an ELF file of this kind of machine. */
+/* Loaded segments and build-id of an ELF file for this machine type. */
 static void read_elf(struct hp_code *code, int fd, struct identity *id)
 {
 	Elf64_Phdr frames = { .p_type = PT_NULL };
@@ -368,7 +368,7 @@ static int same_file(const struct hp_code *code, int fd)
 	return -1;
 }
 
-/* As the process sees its path, which may be a pipe by now: do not block on it. */
+/* By the path in the process's namespace, which may be a pipe by now: do not block on it. */
 static int file_open_there(const struct hp_code *code, uint32_t pid, const struct hp_user *user)
 {
 	char path[64];
@@ -395,7 +395,7 @@ static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_m
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 		 (unsigned long long)where->begin, (unsigned long long)where->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* The process may be gone, and the file in our own place. */
+	/* The process may be gone, but the file may be at the same path for us. */
 	return fd >= 0 ? fd
 		       : same_file(code,
 				   hp_openat_as(user, AT_FDCWD, code->path,
@@ -404,7 +404,7 @@ static int file_open(const struct hp_code *code, uint32_t pid, const struct hp_m
 
 /*
  * Records of anonymous memory contain "//anon" (/proc/PID/maps nothing), and the path
- * may meanwhile name a file: its name would go to all code that is made at run time.
+ * may meanwhile name a file, whose name would be given to all code made at run time.
  */
 static bool is_file(const char *path)
 {
@@ -431,7 +431,7 @@ static void code_fill(struct hp_spaces *spaces, struct hp_code *code, uint32_t p
 		code->object = object_of(spaces->segment, kind, code->path, &id, &user);
 		return;
 	}
-	/* Data that compilers inside the process give to profilers, if they do. */
+	/* Data that compilers inside the process provide for profilers, if any. */
 	kind = strcmp(code->path, "[vdso]") == 0 ? HP_OBJECT_VDSO : HP_OBJECT_ANONYMOUS;
 	snprintf(name, sizeof(name), "/tmp/perf-%u.map", pid);
 	code->object = object_of(spaces->segment, kind, kind == HP_OBJECT_VDSO ? code->path : name,
@@ -453,7 +453,7 @@ static struct hp_code *code_of(struct hp_spaces *spaces, uint32_t pid,
 
 	if (length > sizeof(deleted) && strcmp(path + length - sizeof(deleted) + 1, deleted) == 0)
 		length -= sizeof(deleted) - 1;
-	/* Code that was made at run time is of one process. */
+	/* Code made at run time belongs to one process. */
 	if (!is_file(path) && strcmp(path, "[vdso]") != 0)
 		inode = pid;
 	bucket = &spaces->codes[(inode * 31 + device) % HP_SPACE_BUCKETS];
@@ -566,7 +566,7 @@ static void insert(struct hp_space *space, uint32_t at, struct hp_map_entry entr
 	space->count++;
 }
 
-/* Older mappings there give way; a mapping may be cut in two. */
+/* Replaces older mappings there; a mapping may be split in two. */
 static void map_add(struct hp_space *space, struct hp_map_entry new)
 {
 	uint32_t at = below(space, new.begin), last;
@@ -672,7 +672,7 @@ static void read_line(struct hp_spaces *spaces, struct hp_space *space, const ch
 		   &major_number, &minor_number, &inode, &path) < 7 ||
 	    access[2] != 'x')
 		return;
-	/* Nothing runs there, and as code of no file it would be an object of each process. */
+	/* Nothing runs there, and as code without a file it would be an object in each process. */
 	if (strcmp(line + path, "[vsyscall]") == 0)
 		return;
 	entry = (struct hp_map_entry){ .begin = begin, .end = end, .offset = offset };

@@ -3,9 +3,9 @@
  * space.h - the code mapped in each sampled process.
  *
  * Filled from the kernel's records (a mapping made, a process forked, an image
- * started) and, for older state, from /proc/PID/maps.  Files are opened when
- * the first sample meets them, through /proc/PID/root, so that the one that
- * runs is meant: of another mount namespace, or deleted since.
+ * started) and, for older state, from /proc/PID/maps.  Files are opened at
+ * the first sample in them, through /proc/PID/root, to get the running one:
+ * from another mount namespace, or deleted since.
  */
 #ifndef HP_SAMPLER_SAMPLE_SPACE_H
 #define HP_SAMPLER_SAMPLE_SPACE_H
@@ -30,7 +30,7 @@ struct hp_code {
 	uint32_t load_count;	/* 0 = addresses are plain ones */
 	Elf64_Phdr loads[HP_CODE_LOADS];
 	struct hp_cfi cfi;	/* header NULL = no information */
-	uint64_t bias;	/* where an address has its place with us: address + bias */
+	uint64_t bias;	/* an address in our process: address + bias */
 	void *span;	/* of our address space, as large as the file's code and data */
 	size_t span_size;
 };
@@ -49,8 +49,8 @@ struct hp_space {
 	uint32_t room;
 	bool is_whole;	/* all mappings are known: from /proc or from records */
 	bool is_ended;
-	bool is_ours; /* the server and what else we start: no part of the session */
-	bool is_shut;	/* only a record says that there is such a process: nothing of it is read */
+	bool is_ours;	/* the server and other processes that we start: not part of the session */
+	bool is_shut;	/* only a record claims that this process exists: nothing of it is read */
 	uint64_t mapped;	/* changes with the mappings, and never repeats */
 	uint64_t read_ns;	/* when /proc was read last */
 	uint64_t image;	/* hp_process.start_ticks, if it takes samples itself; else 0 */
@@ -61,10 +61,10 @@ struct hp_spaces {
 	const struct hp_segment *segment;
 	uint32_t count;
 	uint32_t ended;
-	uint64_t mapped;	/* the newest number that a space has got */
-	uint32_t kernel;	/* its object; 0 = not met yet */
-	uint32_t self; /* our own pid: what that forks is ours */
-	bool has_others;	/* a process was met that may do less than we */
+	uint64_t mapped;	/* the newest number given to a space */
+	uint32_t kernel;	/* its object; 0 = not found yet */
+	uint32_t self;	/* our own pid: its children are ours */
+	bool has_others;	/* a process with fewer rights than ours was found */
 	struct hp_space *buckets[HP_SPACE_BUCKETS];
 	struct hp_code *codes[HP_SPACE_BUCKETS];
 };
@@ -72,13 +72,13 @@ struct hp_spaces {
 void hp_spaces_init(struct hp_spaces *spaces, const struct hp_segment *segment);
 void hp_spaces_release(struct hp_spaces *spaces);
 
-/* The space of a process, found or made (empty); NULL = no memory. */
+/* The space of a process, found or created (empty); NULL = no memory. */
 struct hp_space *hp_space_of(struct hp_spaces *spaces, uint32_t pid);
 
-/* NULL = the process was never met. */
+/* NULL = the process is unknown. */
 struct hp_space *hp_space_known(const struct hp_spaces *spaces, uint32_t pid);
 
-/* False for processes that were never met, too. */
+/* False for unknown processes, too. */
 bool hp_space_is_ours(const struct hp_spaces *spaces, uint32_t pid);
 
 /* Updates from the kernel's records. */
@@ -90,7 +90,7 @@ void hp_space_map(struct hp_spaces *spaces, uint32_t pid, const struct hp_map_en
 
 /*
  * The mapping at an address; reads /proc/PID/maps if it is unknown. NULL =
- * nothing.
+ * none.
  */
 const struct hp_map_entry *hp_space_find(struct hp_spaces *spaces, struct hp_space *space,
 					 uint64_t address);
@@ -104,7 +104,7 @@ struct hp_place hp_space_place(const struct hp_map_entry *entry, uint64_t addres
 /* The user who may have named a file, if the process is unknown. */
 struct hp_user hp_spaces_user(const struct hp_spaces *spaces);
 
-/* The object of a file that is known by its path and build-id (size 0 = none). */
+/* The object of a file identified by its path and build-id (size 0 = none). */
 uint32_t hp_spaces_object(struct hp_spaces *spaces, const char *path, const uint8_t *build_id,
 			  size_t size);
 

@@ -34,7 +34,7 @@ uint32_t hp_trail_valid(const struct hp_trail *trail, const struct hp_stack_copy
 	return count;
 }
 
-/* Where the caller does not need the frame pointer, its word decides nothing. */
+/* If the caller does not need the frame pointer, its word does not matter. */
 static void fp_settle(struct hp_trail_frame *frame, bool caller_needs_fp)
 {
 	bool is_loaded = frame->fp_word != 0;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trail.h - the last walk of a thread, so that the next one goes only as far as they differ.
+ * trail.h - the last walk of a thread, so that the next one only covers the difference.
  *
- * Two samples of a thread mostly share their outer frames.  A frame is kept with
- * the words of the stack that decided how its caller was found.  A walk that
- * comes to a frame with the same pc and stack pointer, and to one whose words
- * and those of all frames further out still hold the same, would continue as
- * before: the known rest of its path is taken over.  The
- * frame pointer must be the same only where a later step uses it: code without
+ * Two samples of a thread usually share their outer frames. A frame is kept with
+ * the stack words that determined its caller. A walk that reaches a frame with
+ * the same pc and stack pointer, whose words and those of all outer frames are
+ * unchanged, would continue as before: the known rest of its path is reused. The
+ * frame pointer must be the same only if a later step uses it: code without
  * frame pointers keeps anything in that register.
  *
- * Frames are kept from the outermost in, so two walks share a start of the
- * list, and the new frames follow it.
+ * Frames are stored outermost first, so two walks share the start of the
+ * list, and new frames follow it.
  */
 #ifndef HP_SAMPLER_SAMPLE_TRAIL_H
 #define HP_SAMPLER_SAMPLE_TRAIL_H
@@ -22,9 +21,9 @@
 #include "sampler/sample/tree.h"
 
 #define HP_TRAIL_MAX 256	/* frames; a deeper stack is not kept */
-#define HP_TRAIL_WORDS 3	/* of a frame; a frame that needs more isn't kept, nor are its callers */
+#define HP_TRAIL_WORDS 3	/* of a frame; a frame that needs more is not kept, nor are its callers */
 
-/* A word of the stack that decided a step. */
+/* A word of the stack that determined a step. */
 struct hp_trail_word {
 	uint64_t address;
 	uint64_t value;
@@ -35,12 +34,12 @@ struct hp_trail_frame {
 	uint64_t sp;
 	uint64_t fp;
 	struct hp_place place;
-	struct hp_tree_path path;	/* from outside up to here */
+	struct hp_tree_path path;	/* from the outermost frame up to here */
 	uint8_t word_count;	/* HP_TRAIL_WORDS + 1 = it needed more */
-	uint8_t fp_word;	/* 1 + place among the words of the caller's frame pointer; 0 = it was left alone */
-	bool is_exact;	/* pc is of an instruction, not a return address */
+	uint8_t fp_word;	/* 1 + place of the caller's frame pointer among the words; 0 = it was unchanged */
+	bool is_exact;	/* pc is an instruction's, not a return address */
 	bool uses_fp;	/* the step itself needs the frame pointer */
-	bool needs_fp;	/* or one further out does */
+	bool needs_fp;	/* or an outer one does */
 	struct hp_trail_word words[HP_TRAIL_WORDS];
 };
 
@@ -48,7 +47,7 @@ struct hp_trail {
 	uint32_t pid;
 	uint32_t tid;
 	uint64_t mapped;	/* hp_space.mapped when it was made */
-	uint32_t count;	/* 0 = none exists */
+	uint32_t count;	/* 0 = none */
 	struct hp_trail_frame frames[HP_TRAIL_MAX];
 };
 
@@ -59,10 +58,10 @@ struct hp_stack_copy {
 	uint64_t end;
 };
 
-/* How many frames, from the outermost in, would be walked as before. */
+/* How many frames, outermost first, would be walked as before. */
 uint32_t hp_trail_valid(const struct hp_trail *trail, const struct hp_stack_copy *copy);
 
-/* True if a walk that stands at `at` (pc, sp, fp, is_exact) stands in that frame. */
+/* True if a walk at `at` (pc, sp, fp, is_exact) is in that frame. */
 static inline bool hp_trail_is_at(const struct hp_trail_frame *frame,
 				  const struct hp_trail_frame *at)
 {
@@ -70,7 +69,7 @@ static inline bool hp_trail_is_at(const struct hp_trail_frame *frame,
 	       (!frame->needs_fp || frame->fp == at->fp);
 }
 
-/* Begins to note a frame. */
+/* Starts recording a frame. */
 static inline void hp_trail_note(struct hp_trail_frame *frame, uint64_t address, uint64_t value)
 {
 	if (frame->word_count < HP_TRAIL_WORDS)
@@ -79,13 +78,13 @@ static inline void hp_trail_note(struct hp_trail_frame *frame, uint64_t address,
 }
 
 /*
- * Keeps the first `kept` frames and puts `count` new ones after them, which are
- * given the innermost first.
+ * Keeps the first `kept` frames and appends `count` new ones, which are passed
+ * innermost first.
  */
 void hp_trail_extend(struct hp_trail *trail, uint32_t kept, const struct hp_trail_frame *fresh,
 		     uint32_t count);
 
-/* The trails of threads: one for each of some, by tid; an equal key replaces it. */
+/* The trails of some threads, by tid; an equal key replaces one. */
 struct hp_trails {
 	struct hp_trail **list;
 };
@@ -95,7 +94,7 @@ struct hp_trails {
 bool hp_trails_init(struct hp_trails *trails);
 void hp_trails_release(struct hp_trails *trails);
 
-/* NULL = none exists of this thread. */
+/* NULL = none for this thread. */
 static inline const struct hp_trail *hp_trails_known(const struct hp_trails *trails, uint32_t pid,
 						     uint32_t tid)
 {
@@ -105,8 +104,8 @@ static inline const struct hp_trail *hp_trails_known(const struct hp_trails *tra
 }
 
 /*
- * The thread's, with nothing in it if it is another thread's or is of other
- * mappings; NULL = out of memory.
+ * The thread's, emptied if it belongs to another thread or other mappings;
+ * NULL = out of memory.
  */
 struct hp_trail *hp_trails_of(struct hp_trails *trails, uint32_t pid, uint32_t tid,
 			      uint64_t mapped);

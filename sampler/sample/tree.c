@@ -15,10 +15,10 @@
 #define CHUNK_NODES \
 	(uint32_t)((CHUNK_SIZE - sizeof(struct hp_stack_chunk)) / sizeof(struct hp_stack_node))
 #define SLOTS_FIRST (HP_WIDE_PAGE / sizeof(hp_tree_slot))
-#define SHARE_OF_SEGMENT 4	/* nodes take no more of it */
+#define SHARE_OF_SEGMENT 4	/* the largest share of it that nodes take */
 #define NODES_MAX (UINT32_C(1) << 20)
 #define CHANGES (UINT32_C(1) << 13)	/* of some seconds */
-#define NODES_RESERVED 4096	/* for innermost places, when paths have no room any more */
+#define NODES_RESERVED 4096	/* for innermost places, when there is no more room for paths */
 
 static struct hp_stack_node *node_at(const struct hp_sample_tree *tree, uint32_t number)
 {
@@ -48,7 +48,7 @@ static bool chunk_new(struct hp_sample_tree *tree)
 	return true;
 }
 
-/* Without them readers read all nodes at each look. */
+/* Without them readers read all nodes at each refresh. */
 static void changes_new(struct hp_sample_tree *tree)
 {
 	uint64_t size = sizeof(*tree->changes) + CHANGES * sizeof(tree->changes->nodes[0]);
@@ -104,7 +104,7 @@ void hp_sample_tree_release(struct hp_sample_tree *tree)
 	memset(tree, 0, sizeof(*tree));
 }
 
-/* Of the path from outside up to a place. */
+/* Hash of the path from the outermost place up to one. */
 static uint64_t hash_on(uint64_t hash, struct hp_place place)
 {
 	return hp_hash_add(hp_hash_add(hash, place.address), place.object);
@@ -114,7 +114,7 @@ static uint64_t hash_on(uint64_t hash, struct hp_place place)
 
 static_assert(NODES_MAX <= NUMBER_MASK + 1, "a slot holds the number of any node");
 
-/* That of the path, or the empty one where it belongs. */
+/* The path's slot, or the empty one for it. */
 static hp_tree_slot *slot_of(const struct hp_sample_tree *tree, uint64_t hash)
 {
 	for (uint64_t at = hash;; at++) {
@@ -125,7 +125,7 @@ static hp_tree_slot *slot_of(const struct hp_sample_tree *tree, uint64_t hash)
 	}
 }
 
-/* Slots do not hold all of the hashes: these are reckoned once more, parents come before children. */
+/* Slots do not contain the complete hashes: these are recomputed, parents before children. */
 static void slots_fill(struct hp_sample_tree *tree, uint64_t *hashes)
 {
 	hashes[0] = 0;
@@ -133,7 +133,7 @@ static void slots_fill(struct hp_sample_tree *tree, uint64_t *hashes)
 		const struct hp_stack_node *node = node_at(tree, i);
 		uint32_t parent = __atomic_load_n(&node->parent, __ATOMIC_RELAXED);
 
-		/* A member may have written over it. */
+		/* A member may have overwritten it. */
 		hashes[i] = hash_on(hashes[parent < i ? parent : 0],
 				    (struct hp_place){ node->address, node->object });
 		*slot_of(tree, hashes[i]) = (hashes[i] & ~NUMBER_MASK) | i;
@@ -230,8 +230,8 @@ void hp_sample_tree_changed(const struct hp_sample_tree *tree, uint32_t number)
 		return;
 	head = atomic_load_explicit(&changes->head, memory_order_relaxed);
 	/*
-	 * Readers follow head, number, counters: each store is seen after those before it.  The
-	 * number takes an older one's place: a reader that sees it sees a valid head.
+	 * Readers follow head, number, counters: each store is seen after those before it.
+	 * The number replaces an older one: a reader that sees it sees a valid head.
 	 */
 	atomic_store_explicit(&changes->nodes[head & (CHANGES - 1)], number, memory_order_release);
 	atomic_store_explicit(&changes->head, head + 1, memory_order_release);

@@ -2,8 +2,8 @@
 /*
  * tree.h - stacks in the segment: each place once below each path to it.
  *
- * The nodes are hp_stack_node, for readers; the index by a hash of the path from
- * outside is private to the sampler.  Memory is bounded: without room for another
+ * The nodes are hp_stack_node, for readers; the index, by a hash of the path, is
+ * private to the sampler.  Memory is bounded: without room for another
  * node, its time is charged to a node of its innermost place directly below the
  * root, and without room for that one to the root.
  */
@@ -16,17 +16,17 @@
 #include "segment/segment.h"
 #include "segment/layout/sample.h"
 
-#define HP_STACK_MAX 1024	/* places of a stack; of a longer one the innermost */
+#define HP_STACK_MAX 1024	/* places of a stack; only the innermost ones of a longer one */
 
-/* A path from outside up to some place: the root's children begin empty, { 0, 0 }. */
+/* A path from the outermost place up to some place: the root's children start empty, { 0, 0 }. */
 struct hp_tree_path {
 	uint64_t hash;
 	uint32_t node;
 };
 
 /*
- * Of a node, by the hash of its path: the upper 44 bits of that beside the number of the node; the
- * lower ones say where the slot is.  Two of a million paths are alike once in 7 million runs.
+ * A node's slot, by the hash of its path: the upper 44 bits of that and the node's number; the
+ * lower ones determine the slot's place. Two of a million paths collide once in 7 million runs.
  */
 #define HP_TREE_NUMBER_BITS 20
 typedef uint64_t hp_tree_slot;	/* 0 = empty */
@@ -55,17 +55,17 @@ bool hp_sample_tree_init(struct hp_sample_tree *tree, const struct hp_segment *s
 			 struct hp_sampling *record);
 void hp_sample_tree_release(struct hp_sample_tree *tree);
 
-/* The number of the node of a stack, innermost place first.  `is_folded`: it is not all of it. */
+/* The number of the node of a stack, innermost place first. `is_folded`: only a part of it. */
 uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
 			   uint32_t count, bool *is_folded);
 
-/* The same below a path that is known.  `paths` gets those up to each place. */
+/* The same below a known path. `paths` gets those up to each place. */
 uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, struct hp_tree_path from,
 			      const struct hp_place *places, uint32_t count,
 			      struct hp_tree_path *paths, bool *is_folded);
 struct hp_stack_node *hp_sample_tree_node(const struct hp_sample_tree *tree, uint32_t number);
 
-/* The node's counters have changed: readers learn of it. */
+/* The node's counters have changed: notifies readers. */
 void hp_sample_tree_changed(const struct hp_sample_tree *tree, uint32_t number);
 
 #endif

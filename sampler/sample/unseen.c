@@ -12,9 +12,9 @@
 #include "sampler/sample/outside.h"
 #include "sampler/sample/open.h"
 
-#define LONG_NS UINT64_C(20000000) /* shorter waits are the threads' own to note */
+#define LONG_NS UINT64_C(20000000)	/* shorter waits are recorded by the threads themselves */
 #define GO_ON_NS \
-	UINT64_C(1000000000) /* a wait that began under the limit has become long until then */
+	UINT64_C(1000000000)	/* a wait that began under the limit has become long by then */
 #define MEET_EVERY_NS UINT64_C(1000000000)
 
 static void meet_process(struct hp_samples *samples, uint32_t pid, uint64_t now_ns)

@@ -23,7 +23,7 @@ static struct hp_wait_thread *slot_of(const struct hp_waits *waits, uint32_t tid
 	}
 }
 
-/* Those that do not wait are met again when they do. */
+/* Threads that do not wait are added again when they do. */
 static bool is_kept(const struct hp_wait_thread *thread)
 {
 	return thread->out_ns || (thread->open_count && !thread->is_ended);

@@ -76,7 +76,7 @@ static bool step_row(struct hp_sample_walker *walker, const struct hp_cfi_row *r
 	if (!load(walker, cfa + (uint64_t)(int64_t)row->ra_offset * WORD, &s->pc))
 		return false;
 	uint64_t place = from + (uint64_t)(int64_t)row->fp_offset * WORD;
-	/* In an epilogue it is off the stack already, and where it belongs again. */
+	/* In an epilogue it has already been restored from the stack. */
 	if ((row->fp_offset || row->kind == HP_ROW_FP_LOAD) && place >= s->sp) {
 		if (!load(walker, place, &s->fp))
 			return false;
@@ -95,7 +95,7 @@ static void state_set(struct hp_trail_frame *s, uint64_t pc, uint64_t sp, uint64
 	s->is_exact = false;
 }
 
-/* By the program itself, which a row cannot hold; signal frames are such. */
+/* By a DWARF expression, which a row cannot hold; signal frames have them. */
 static bool step_odd(struct hp_sample_walker *walker, const struct hp_code *code, uint64_t local,
 		     struct hp_trail_frame *s)
 {
@@ -112,7 +112,7 @@ static bool step_odd(struct hp_sample_walker *walker, const struct hp_code *code
 	return true;
 }
 
-/* Code without information, made at run time perhaps. */
+/* Code without information, perhaps made at run time. */
 static bool step_fp(struct hp_sample_walker *walker, struct hp_trail_frame *s)
 {
 	uint64_t fp, pc;
@@ -202,7 +202,7 @@ void hp_sample_walk(struct hp_sample_walker *walker, uint64_t pc, uint64_t sp, u
 		struct hp_place place = entry ? hp_space_place(entry, address)
 					      : (struct hp_place){ .address = address };
 
-		/* A wrong step doesn't lead to code. */
+		/* A wrong step does not lead to code. */
 		if (!entry && walker->count && s.pc != pc)
 			return;
 		place_add(walker, place, &s);

@@ -9,7 +9,7 @@
  *                                         record at the offset AT
  *
  * The worker is in a separate session: a terminal's Ctrl-C is for the program,
- * and so are the stops with which samply holds it while it attaches.
+ * and so are samply's stops while it attaches.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "segment/layout/process.h"
 #include "segment/session.h"
 
-#define FINISH_S 60	/* whatever happens, no one waits longer for us */
+#define FINISH_S 60	/* whatever happens, nobody waits longer for us */
 
 static int fail(const char *text)
 {
@@ -102,6 +102,6 @@ int main(int argc, char **argv)
 	if (argc != 4 || !is_pid(argv[2]))
 		return fail("a pid and a folder are needed");
 	if (access(argv[3], W_OK) < 0)
-		return fail("the folder is not there, or not ours");
+		return fail("the folder does not exist, or belongs to another user");
 	return argv[1][2] == 'd' ? detach(argv[2], argv[3]) : hp_samply_work(argv[2], argv[3]);
 }

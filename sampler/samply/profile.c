@@ -4,8 +4,8 @@
  *
  * Each thread has tables of columns: samples.stack -> stackTable (prefix, frame)
  * -> frameTable (address, func) -> funcTable.resource -> resourceTable.lib ->
- * libs.  Addresses count from where the file's first byte is mapped, and are of
- * the instruction, of a call for callers.  A sample's weight is threadCPUDelta
+ * libs.  Addresses count from the mapping of the file's first byte, and are
+ * those of the instruction; for callers, of the call.  A sample's weight is threadCPUDelta
  * (µs), else its weight times the interval.
  */
 #include "sampler/samply/profile.h"
@@ -121,7 +121,7 @@ static struct column column_of(const cJSON *table, const char *name)
 	return column;
 }
 
-/* A number of JSON may be beyond all that is counted; below 0 it is meaningless. */
+/* A JSON number may be too large to count; below 0 it is meaningless. */
 static uint64_t whole(double number)
 {
 	if (number <= 0)
@@ -136,7 +136,7 @@ static double value(const struct column *column, double row)
 
 /* ---- libraries ---- */
 
-/* Whole bytes: a single digit at the end doesn't count. */
+/* Complete bytes: a single digit at the end does not count. */
 static size_t hex_read(const char *text, uint8_t *bytes, size_t most)
 {
 	size_t count = 0, digits = text ? strspn(text, "0123456789abcdefABCDEF") : 0;
@@ -204,7 +204,7 @@ static void libs_read(struct reader *r, const cJSON *root)
 
 /* ---- samples ---- */
 
-/* Where nothing is known about the file, only its name can be shown. */
+/* If nothing is known about the file, only its name can be shown. */
 static struct hp_place place_of(const struct reader *r, const struct tables *t, double frame)
 {
 	double resource = value(&t->resource, value(&t->func, frame));
@@ -228,7 +228,7 @@ static uint32_t node_of(struct reader *r, const struct tables *t, double stack)
 	uint32_t *node = &t->nodes[(size_t)stack];
 	if (*node != NOT_YET)
 		return *node;
-	/* A prefix is above its stack: so it ends. */
+	/* A prefix comes before its stack, so this ends. */
 	for (double at = stack, up; at >= 0 && count < HP_STACK_MAX; at = up) {
 		places[count++] = place_of(r, t, value(&t->frame, at));
 		up = value(&t->prefix, at);

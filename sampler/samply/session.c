@@ -20,8 +20,8 @@
 #define POLL_MS 100	/* between two checks for the files */
 #define END_POLL_MS 50	/* and for the end of samply */
 #define END_MS 5000	/* from SIGINT to SIGKILL */
-#define STOP_MS 15000	/* until no one waits for the worker any more */
-#define LOG_MAX 600	/* bytes of samply's last words */
+#define STOP_MS 15000	/* until nobody waits for the worker any more */
+#define LOG_MAX 600	/* bytes of samply's last output */
 
 extern char **environ;
 
@@ -80,7 +80,7 @@ int hp_samply_done(const char *folder, const char *text)
 
 /* ---- samply ---- */
 
-/* Where cargo puts it, if PATH has none. */
+/* Cargo's default place, if PATH has none. */
 static const char *samply_binary(char room[PATH_MAX])
 {
 	const char *binary = getenv("HOTPATH_SAMPLY_BIN"), *home = getenv("HOME");
@@ -101,8 +101,8 @@ static const char *samply_binary(char room[PATH_MAX])
 }
 
 /*
- * samply must see its SIGINT, and nothing of the profiler's: neither the library
- * nor its session.
+ * samply must receive its SIGINT, but nothing of the profiler: neither the
+ * library nor its session.
  */
 static int samply_start(pid_t *samply, const char *binary, const char *pid, const char *folder)
 {
@@ -141,7 +141,7 @@ static int samply_start(pid_t *samply, const char *binary, const char *pid, cons
 	return error;
 }
 
-/* Its last words on one line. */
+/* Its last output on one line. */
 static void log_line(const char *folder, char line[LOG_MAX])
 {
 	char text[8192];
@@ -191,13 +191,13 @@ static bool has_ended(pid_t samply, int *status)
 	return waitpid(samply, status, WNOHANG) == samply;
 }
 
-/* Until it ends by itself, which it does with the program, or is to stop. */
+/* Until it ends itself, together with the program, or is asked to stop. */
 static bool wait_for_stop(pid_t samply, const char *folder, int *status)
 {
 	while (!is_there(folder, HP_SAMPLY_STOP)) {
 		if (has_ended(samply, status))
 			return true;
-		if (!is_there(folder, ""))	/* the session was taken away */
+		if (!is_there(folder, ""))	/* the session's folder was removed */
 			return false;
 		sleep_ms(POLL_MS);
 	}

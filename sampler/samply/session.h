@@ -4,17 +4,17 @@
  * and reader communicate.
  *
  * Folder: sampler/samply - hotpath-samply: a program under the sampler samply,
- *   as a session of ours
+ *   as a session of its own
  * May use: sampler/sample segment segment/layout util
  *
  *   hp.json.gz       samply's profile, when it has ended
  *   samply.log       samply's output
- *   stop-profiling   made by the process that wants the profile: samply is to end
- *   done             made by the worker: there will be no more.  Empty = the
- *                    profile is there, else why none exists
+ *   stop-profiling created by the process that wants the profile: samply must end
+ *   done created by the worker: finished. Empty = the profile exists, else why
+ *   not
  *
  * Files, mode and deadlines are those of the crate hotpath, whose programs may
- * use this wrapper as their own (HOTPATH_SAMPLY_WRAPPER_BIN).
+ * use this wrapper (HOTPATH_SAMPLY_WRAPPER_BIN).
  */
 #ifndef HP_SAMPLER_SAMPLY_SESSION_H
 #define HP_SAMPLER_SAMPLY_SESSION_H
@@ -35,7 +35,7 @@ bool hp_samply_path(char path[PATH_MAX], const char *folder, const char *name);
 /* `done`, complete or not at all.  Returns 0 or -errno. */
 int hp_samply_done(const char *folder, const char *text);
 
-/* Runs samply on a process until it is to stop; writes `done`.  Returns an exit status. */
+/* Runs samply on a process until it is asked to stop; writes `done`. Returns an exit status. */
 int hp_samply_work(const char *pid, const char *folder);
 
 /*

@@ -3,7 +3,7 @@
  * cpu_timer.c - see cpu_timer.h.
  *
  * A ring is written by the program's own process, so nothing in it is trusted:
- * sizes and offsets are looked at before they are used.
+ * sizes and offsets are checked before use.
  */
 #include "sampler/session/cpu_timer.h"
 
@@ -13,7 +13,7 @@
 #include "segment/clock.h"
 #include "segment/ring.h"
 
-#define TICKERS_MAX 100000	/* a damaged list must not hold us forever */
+#define TICKERS_MAX 100000	/* a damaged list must not cause an endless loop */
 #define PROCESSES_MAX 100000
 #define FREE_EVERY_NS UINT64_C(1000000000)
 
@@ -72,7 +72,7 @@ static bool runs(const struct hp_segment *segment, uint32_t pid, uint64_t object
 
 /*
  * The address space of the sampled process; a child that is gone had the code of its
- * parent, if no exec was between.
+ * parent, if there was no exec in between.
  */
 static struct hp_space *space_of(struct hp_ticks *ticks, const struct hp_segment *segment,
 				 const uint64_t *words)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_timer.h - samples that the profiled processes took of themselves, by timers
- * (preload/wait/cpu_timer.h): read from their rings, put into the tree of stacks.
+ * cpu_timer.h - samples that the profiled processes took of themselves, with
+ * timers (preload/wait/cpu_timer.h): read from their rings and added to the tree
+ * of stacks.
  *
- * The sampler checks for them where the kernel's counters are refused, and
- * where HOTPATH_CPU=timer requests nothing else.
+ * The sampler checks for them if the kernel's counters are refused, or
+ * HOTPATH_CPU=timer requests only them.
  */
 #ifndef HP_SAMPLER_SESSION_CPU_TIMER_H
 #define HP_SAMPLER_SESSION_CPU_TIMER_H
@@ -14,10 +15,10 @@
 #define HP_TICKS_EVERY_NS UINT64_C(50000000)	/* a ring has room for more than that */
 
 struct hp_ticks {
-	struct hp_perf *perf;	/* whose record and wishes are ours */
+	struct hp_perf *perf;	/* whose record and settings are ours */
 	struct hp_samples samples;
 	bool is_on;	/* there are timers */
-	uint64_t free_ns;	/* when rings of ended processes were looked for */
+	uint64_t free_ns;	/* when rings of ended processes were searched for */
 };
 
 void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf);

@@ -23,7 +23,7 @@ void hp_deadline_init(struct hp_deadline *deadline, uint64_t start_ns, uint64_t 
 		deadline->due_ns = start_ns + window_ms * 1000000;
 }
 
-/* By its pidfd, which is never of another process. */
+/* By its pidfd, which never refers to another process. */
 static int send(const struct hp_member *member, int signal_number)
 {
 	if (member->pidfd >= 0)
@@ -55,5 +55,5 @@ void hp_deadline_do(struct hp_deadline *deadline, struct hp_members *members, bo
 	deadline->is_asked = true;
 	members->segment->header->shut_down = 1;
 	send_all(members, SIGTERM);
-	send_all(members, SIGCONT);	/* a stopped one would not hear of it */
+	send_all(members, SIGCONT);	/* a stopped one would not notice */
 }

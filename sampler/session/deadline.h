@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deadline.h - HOTPATH_SHUTDOWN_MS: a program that runs for so long is ended.
+ * deadline.h - HOTPATH_SHUTDOWN_MS: ends a program after this time.
  *
  * All processes of the session that have the library get SIGTERM, as at the end
  * of a service; processes still there two seconds later get SIGKILL.  The
@@ -15,7 +15,7 @@
 #include "sampler/session/member.h"
 
 struct hp_deadline {
-	uint64_t due_ns;	/* hp_clock_raw_ns of the next step; 0 = none exists */
+	uint64_t due_ns;	/* hp_clock_raw_ns of the next step; 0 = none */
 	bool is_asked;	/* SIGTERM was sent */
 };
 
@@ -23,8 +23,8 @@ struct hp_deadline {
 void hp_deadline_init(struct hp_deadline *deadline, uint64_t start_ns, uint64_t window_ms);
 
 /*
- * Does the work that is due.  `is_root_there`: else the program is over, and its
- * leftovers may stay.
+ * Does the work that is due. `is_root_there`: otherwise the program has ended,
+ * and its leftovers may remain.
  */
 void hp_deadline_do(struct hp_deadline *deadline, struct hp_members *members, bool is_root_there);
 

@@ -18,8 +18,8 @@
 #include "segment/fd_pass.h"
 #include "segment/session.h"
 
-#define TRIES_MAX 100 /* that say they were interrupted */
-#define PAUSE_NS UINT64_C(20000000) /* in which descriptors or memory may come back */
+#define TRIES_MAX 100	/* that report an interruption */
+#define PAUSE_NS UINT64_C(20000000)	/* in which descriptors or memory may become available */
 
 static bool is_our_user(const struct ucred *peer)
 {
@@ -27,18 +27,18 @@ static bool is_our_user(const struct ucred *peer)
 }
 
 /*
- * The segment for the process at the door, by its present rights; NULL = it gets none.  Of
- * other users only those are let in that the session has started.
+ * The segment for the connecting process, by its current rights; NULL = it gets none. Of
+ * other users' processes, only those started by the session are accepted.
  */
 static const struct hp_segment *segment_of(const struct ucred *peer, struct hp_members *members)
 {
 	uint32_t pid = (uint32_t)peer->pid;
 	struct hp_level level;
 
-	/* In a pid namespace that we cannot see, or without /proc: then root trusts no one. */
+	/* In a pid namespace that we cannot see, or without /proc: then root trusts nobody. */
 	if (!members->has_level || !pid)
 		return is_our_user(peer) && (!pid || geteuid()) ? members->segment : NULL;
-	/* Another user: it was another process that had this pid when it connected. */
+	/* Another user: a different process had this pid when it connected. */
 	if (!hp_level_read(&level, pid, NULL) || level.user != peer->uid)
 		return NULL;
 	if (!is_our_user(peer) && !hp_members_descends(members, pid))
@@ -90,7 +90,7 @@ static void spares_keep(struct hp_door *door)
 			door->spares[i] = fcntl(door->socket, F_DUPFD_CLOEXEC, 0);
 }
 
-/* False if none exists left. */
+/* False if none is left. */
 static bool spare_give_up(struct hp_door *door)
 {
 	for (int i = 0; i < HP_DOOR_SPARES; i++) {
@@ -113,7 +113,7 @@ void hp_door_init(struct hp_door *door, int epoll, uint64_t data)
 	watch(door, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-/* The next process in the queue; -1 with errno EAGAIN = no one does. */
+/* The next process in the queue; -1 with errno EAGAIN = none. */
 static int next(struct hp_door *door, struct sockaddr_un *address, socklen_t *length)
 {
 	for (int tries = 0; tries < TRIES_MAX; tries++) {

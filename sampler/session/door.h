@@ -2,10 +2,11 @@
 /*
  * door.h - the session's socket: a caller gets the descriptor of a segment.
  *
- * A writer gets the one of its own trust level: all processes of this session's user, those of
- * other users that members have started, and none with more rights than ours.  Root and our user
+ * A writer gets the one of its own trust level. Writers are all processes of this session's
+ * user and those of other users that members have started, but none with more rights than
+ * ours.  Root and our user
  * may read. One message of one byte with the descriptor (readers get one for each segment), then
- * it is closed.
+ * the connection is closed.
  */
 #ifndef HP_SAMPLER_SESSION_DOOR_H
 #define HP_SAMPLER_SESSION_DOOR_H
@@ -13,8 +14,8 @@
 #include "sampler/session/member.h"
 
 /*
- * Without a free descriptor or memory, no one can be let in, and the socket stays readable.  So
- * then no one listens to it for a while.
+ * Without a free descriptor or memory, no connection can be accepted, and the socket stays
+ * readable. So it is not polled for a while.
  */
 #define HP_DOOR_SPARES 2	/* the caller's connection, and a file that identifies it */
 
@@ -23,7 +24,7 @@ struct hp_door {
 	int spares[HP_DOOR_SPARES];	/* descriptors to sacrifice when others run out; -1 = none */
 	int epoll;
 	uint64_t data;	/* of its event */
-	uint64_t due_ns;	/* when the next one is tried; 0 = it is listened to */
+	uint64_t due_ns;	/* when the next one is tried; 0 = it is polled */
 };
 
 void hp_door_init(struct hp_door *door, int epoll, uint64_t data);

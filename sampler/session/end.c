@@ -101,7 +101,8 @@ void hp_end_folder(char folder[HP_HELPER_PATH])
 		*slash = '\0';
 }
 
-/* The report finds the segments of other levels behind each other.  Ours are above, see level_new. */
+/* The report finds the segments of other levels one after another. Ours are above, see
+ * level_new. */
 static void levels_pass(const struct hp_end *end, posix_spawn_file_actions_t *actions)
 {
 	char number[12];
@@ -182,13 +183,13 @@ void hp_end_finish(struct hp_end *end)
 	siginfo_t info;
 	int status = 0;
 
-	/* It keeps its number until it isn't the one to be killed with us any more. */
+	/* It keeps its number until it is no longer to be killed with us. */
 	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
 	end->report = 0;
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	/* A report that exits with a failure has said why. */
+	/* A report that exits with a failure has printed the reason. */
 	if (WIFSIGNALED(status) && !end->is_quiet)
 		hp_tell("hotpath: the report was killed by %s; HOTPATH_SEGMENT_PATH=FILE keeps "
 			"the data for `hotpath report FILE`\n",
@@ -221,7 +222,7 @@ static bool map_over(const struct hp_segment *segment, int protection, int shari
 		    0) != MAP_FAILED;
 }
 
-/* Changes that others made to it may keep us out: then we write where no one reads. */
+/* Others' changes to it may exclude us: then we write where nobody reads. */
 static void map_nothing(const struct hp_segment *segment)
 {
 	if (mmap(segment->header, segment->size, PROT_READ | PROT_WRITE,
@@ -230,9 +231,9 @@ static void map_nothing(const struct hp_segment *segment)
 }
 
 /*
- * The kernel refuses to seal a memfd against writing while it is mapped for it.  Our own mapping
- * has to go for that, and comes back if it is.  Where it does not go, it is we whom we would see,
- * forever: then the members decide alone.  When it is sealed, later writes are private.
+ * The kernel refuses to seal a memfd against writing while it is mapped for it.  So we unmap our
+ * own mapping and restore it if others have one. If it cannot be unmapped, we would always find
+ * ourselves: then only the list of members decides. Once it is sealed, later writes are private.
  */
 static bool is_alone(const struct hp_segment *segment)
 {
@@ -245,7 +246,7 @@ static bool is_alone(const struct hp_segment *segment)
 	return is_sealed;
 }
 
-/* The session's own first: while that is in use the others stay as they are. */
+/* The session's own first: while that is in use, the others are unchanged. */
 bool hp_end_is_alone(const struct hp_segments *segments)
 {
 	for (uint32_t i = 0; i < segments->count; i++)

@@ -3,7 +3,7 @@
  * end.h - the root's end: its status, and the report stage.
  *
  * `hotpath report --fd 3` is a child of the sampler, so a fault in it costs no
- * data: the segment is still here, and the user learns of it.
+ * data: the segment still exists, and the user is notified.
  * hp_header.report_word goes NONE -> STARTED -> DONE or FAILED; root and runner
  * wait on it.
  */
@@ -18,54 +18,54 @@
 
 struct hp_end {
 	const struct hp_segment *segment;
-	const struct hp_segments *segments; /* all of the session; the first is that one */
-	pid_t runner; /* `hotpath run`, our parent; 0 = none */
-	volatile pid_t report; /* 0 = none runs; read by a signal handler */
-	bool is_quiet; /* this report replaces a file; no one waits for it */
+	const struct hp_segments *segments;	/* all of the session; the first is that one */
+	pid_t runner;	/* `hotpath run`, our parent; 0 = none */
+	volatile pid_t report;	/* 0 = none runs; read by a signal handler */
+	bool is_quiet;	/* this report replaces a file; nobody waits for it */
 };
 
 /*
- * Waits until the runner knows how the root ended, 1 s at most.  Without a
- * runner asks the kernel, which can tell from Linux 6.15 on, through the root's
- * pidfd (-1 = none).
+ * Waits until the runner knows how the root ended, at most 1 s. Without a
+ * runner, asks the kernel through the root's pidfd (-1 = none), from Linux 6.15
+ * on.
  */
 void hp_end_status(const struct hp_end *end, int root_pidfd, bool is_dead);
 
 /*
- * Tells the waiting process that the root was scanned for the last time, and
- * starts the report.  Returns false if none exists (format `none`, or it cannot
- * start); then everything is already reported.
+ * Notifies the waiting process that the root was scanned for the last time, and
+ * starts the report. Returns false if there is none (format `none`, or it
+ * cannot start); then everything is already reported.
  */
 bool hp_end_start(struct hp_end *end, bool is_wanted);
 
-/* The report's progress, for all that wait for it. */
+/* The report's progress, for all waiting processes. */
 void hp_end_tell(const struct hp_end *end, enum hp_report_word word);
 
-/* True if the report has ended, or none exists. */
+/* True if the report has ended, or there is none. */
 bool hp_end_is_done(const struct hp_end *end);
 
-/* After the report's death: reports the outcome, to waiting processes and on stderr. */
+/* After the report process has ended: reports the outcome, to waiting processes and on stderr. */
 void hp_end_finish(struct hp_end *end);
 
 /* The report again, into its file, when processes outlived the root.  Waits for it. */
 void hp_end_again(struct hp_end *end);
 
 /*
- * Until a word of the segment differs from `value`, but for a limited time, also where
+ * Waits until a word of the segment differs from `value`, for a limited time, even if
  * futexes are refused.
  */
 void hp_end_wait(void *word, uint32_t value, long ns);
 
-/* The folder of our own executable, beside which our others lie. */
+/* The folder of our own executable, which contains the others. */
 void hp_end_folder(char folder[HP_HELPER_PATH]);
 
-/* Lets go of the root's stderr: x=$(program that leaves a daemon 2>&1) must return. */
+/* Closes the root's stderr: x=$(program that leaves a daemon 2>&1) must return. */
 void hp_end_let_go(void);
 
 /*
- * True if no process but us has a segment mapped, so that the session is over;
- * no one can map it for writing any more then.  A process that was forked and
- * did not record anything yet has no record, but it has the mapping.
+ * True if no other process maps a segment, so that the session has ended; then
+ * nobody can map it writable any more. A forked process that has not recorded
+ * anything yet has no record, but it has the mapping.
  */
 bool hp_end_is_alone(const struct hp_segments *segments);
 

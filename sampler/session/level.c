@@ -30,7 +30,8 @@ bool hp_level_read(struct hp_level *level, uint32_t pid, uint32_t *parent)
 	hp_proc_path(path, pid, "status");
 	if (hp_proc_read(path, text, sizeof(text)) < 0)
 		return false;
-	/* With its newline: a process's name, which comes first, may be anything but that. */
+	/* With its newline: a process's name, which comes first, may contain anything except
+	 * that. */
 	capabilities = strstr(text, "\nCapPrm:");
 	if (!read_ids(text, "\nUid:", rights->uids) || !read_ids(text, "\nGid:", rights->gids) ||
 	    !capabilities || sscanf(capabilities + 8, "%" SCNx64, &rights->capabilities) != 1)
@@ -39,7 +40,7 @@ bool hp_level_read(struct hp_level *level, uint32_t pid, uint32_t *parent)
 	level->group = rights->gids[1];
 	hp_rights_settle(rights);
 	hp_proc_path(path, pid, "ns/user");
-	/* Where we may not ask, it is ours or one that is below ours. */
+	/* If we may not ask, it is ours or one below ours. */
 	if (stat(path, &namespace) == 0)
 		rights->user_namespace = namespace.st_ino;
 	if (parent)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * level.h - how much a process may do: its trust level.
+ * level.h - a process's rights: its trust level.
  *
- * Two processes are of one level if the kernel lets each of them trace the other (util/rights.h).
+ * Two processes have the same level if the kernel lets each of them trace the other
+ * (util/rights.h).
  */
 #ifndef HP_SAMPLER_SESSION_LEVEL_H
 #define HP_SAMPLER_SESSION_LEVEL_H
@@ -14,7 +15,7 @@
 
 struct hp_level {
 	struct hp_rights rights;	/* settled */
-	uint32_t user, group;	/* effective; told, not compared */
+	uint32_t user, group;	/* effective; reported, not compared */
 };
 
 /*

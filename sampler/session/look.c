@@ -2,10 +2,10 @@
 /*
  * look.c - see look.h.
  *
- * Gaps are random, from half of the mean to one and a half of it, so that no program's own period
- * fits them.  The mean is 1 ms at first and 4 ms after the first second of scans: a short run needs
- * many scans, and a long one gets them anyway.  Where many threads make a scan expensive, it is
- * longer.
+ * Gaps are random, from half to one and a half times the mean, so that no program's own period
+ * coincides with them. The mean is 1 ms at first and 4 ms after the first second of scans: a short
+ * run needs many scans, and a long one gets them anyway. Where many threads make a scan expensive,
+ * it is longer.
  */
 #include "sampler/session/look.h"
 
@@ -25,12 +25,12 @@
 
 #define GAP_MIN_NS UINT64_C(1000000)
 #define GAP_USUAL_NS UINT64_C(4000000)
-#define GAP_PART 250	/* of the time looked so far */
-#define SHARE 200	/* scans take no more of the processor than 1/200 */
+#define GAP_PART 250	/* of the scanning time so far */
+#define SHARE 200	/* scans take at most 1/200 of the processor */
 #define QUIET_NS UINT64_C(100000000)	/* without work, until it stops */
-#define STEPS_MAX 100000	/* records, in one look: a damaged list must not hold us forever */
-#define TRIES 3	/* to see a hold and the time together */
-#define NEAR_TICKS 4096	/* which are together if so near */
+#define STEPS_MAX 100000	/* records, in one scan: a damaged list must not cause an endless loop */
+#define TRIES 3	/* attempts to read a hold and the time together */
+#define NEAR_TICKS 4096	/* which are together if this close */
 #define STACK_SIZE (64 << 10)
 #define SLICE_NS 100000	/* of the processor: a short slice is scheduled soon (Linux 6.12) */
 
@@ -46,7 +46,7 @@ void hp_looker_go_on(void)
 	pthread_mutex_unlock(&pause_lock);
 }
 
-/* --- one look --- */
+/* --- one scan --- */
 
 static uint64_t ticks_now(const struct hp_look *look)
 {
@@ -62,8 +62,8 @@ static struct hp_use *use_of(const struct hp_look *look, const struct hp_waiter 
 }
 
 /*
- * The hold and its number are read first, the clock then, and both once more: if they are
- * the same the hold was there at that time.
+ * Reads the hold and its number, then the clock, then both again: if they are the same,
+ * the hold existed at that time.
  */
 static uint64_t when_held(const struct hp_look *look, struct hp_held *held, uint64_t address,
 			  const struct hp_use *use, uint64_t count)
@@ -185,7 +185,7 @@ void hp_look_end(struct hp_look *look)
 struct rhythm {
 	uint64_t looked_ns;	/* in all */
 	uint64_t looks;
-	uint64_t gap_ns;	/* the mean one that is aimed at */
+	uint64_t gap_ns;	/* the intended mean */
 	double gaps;	/* sum of gaps, ticks, and of their squares */
 	double squares;
 };
@@ -274,7 +274,7 @@ static void look_while_needed(struct hp_look *look, struct hp_looks *looks, stru
 	}
 }
 
-/* A short slice, so that a long-computing thread does not keep us from scanning. */
+/* A short slice, so that a computing thread does not delay scans. */
 static void ask_for_short_slices(void)
 {
 	struct {

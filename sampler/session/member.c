@@ -2,13 +2,13 @@
 /*
  * member.c - see member.h.
  *
- * Pids in the segment are those that each process sees itself.  A process of
- * another PID namespace is known by the socket: the kernel translates the pid of
- * a peer, and /proc/PID/status (NSpid) says the inner one.  A record whose
- * process cannot be found is considered dead only while no such process ever
- * joined; else two writers might get one block.  And only if two scans agree: a
- * process that takes over the record of another, which freed it at its end, is
- * found for a moment under the old pid.
+ * Pids in the segment are each process's own view. A process of another PID
+ * namespace is identified by the socket: the kernel translates a peer's pid, and
+ * /proc/PID/status (NSpid) has the inner one. A record whose process cannot be
+ * found is considered dead only if no such process ever joined; otherwise two
+ * writers might get one block.  And only if two scans agree: a
+ * process that takes over the record of another, which freed it at its end,
+ * is briefly found under the old pid.
  */
 #include "sampler/session/member.h"
 
@@ -41,7 +41,7 @@
 #define ANCESTORS_MAX 64
 #define TAINTED_MAX 1	/* segments of one level */
 #define CHECKS_MAX 256	/* of processes whose maps are read, for each scan */
-#define RECORDS_MAX 1000000	/* a damaged list must not hold us forever */
+#define RECORDS_MAX 1000000	/* a damaged list must not cause an endless loop */
 
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll)
 {
@@ -65,7 +65,8 @@ uint64_t hp_member_start_time(uint32_t pid)
 	return stat.start_time;
 }
 
-/* True if the kernel shows it as dead, or not any more.  Asks for no descriptor, since there may be none. */
+/* True if the kernel shows it as dead, or not at all. Does not need a descriptor, since there
+ * may be none. */
 static bool has_no_image(uint32_t pid)
 {
 	char path[64], target[8];
@@ -77,8 +78,8 @@ static bool has_no_image(uint32_t pid)
 }
 
 /*
- * False if no such process exists, or it is a zombie, which may stay if its parent doesn't
- * wait for it.  A process that cannot be queried counts as alive, and *start_time is 0.
+ * False if no such process exists, or it is a zombie, which may remain if its parent does
+ * not wait for it.  A process that cannot be queried counts as alive, and *start_time is 0.
  */
 static bool is_alive(uint32_t pid, uint64_t *start_time)
 {
@@ -173,7 +174,7 @@ struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid)
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0 && (errno == ESRCH || kill((pid_t)pid, 0) < 0) && errno == ESRCH)
 		return NULL;
-	/* The session lasts as long as the root, so that one needs no memory. */
+	/* The session lasts as long as the root, so that one need not be remembered. */
 	member = pid == members->root_pid ? &members->root : calloc(1, sizeof(*member));
 	if (!member) {
 		if (pidfd >= 0)
@@ -196,7 +197,7 @@ struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid)
 
 /* ---- segments of lower levels ---- */
 
-/* Where the offsets of the next one begin and end; false = none left. */
+/* The range of offsets for the next one; false = none left. */
 static bool next_place(struct hp_members *members, uint64_t *begin, uint64_t *end)
 {
 	uint64_t first = members->segment->size;
@@ -218,7 +219,7 @@ static struct hp_segment *level_new(struct hp_members *members, const struct hp_
 		free(segment);
 		return NULL;
 	}
-	/* Out of the way of the numbers that a report finds them by. */
+	/* Away from the numbers by which a report finds them. */
 	int fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, HP_LEVEL_FD + HP_LEVELS_MAX);
 	if (fd >= 0) {
 		close(segment->fd);
@@ -318,7 +319,7 @@ void hp_members_pass(struct hp_members *members)
 
 /* ---- records ---- */
 
-/* The record at `offset`; NULL at the end of the list and where it is damaged. */
+/* The record at `offset`; NULL at the end of the list or if it is damaged. */
 static struct hp_process *record_at(const struct hp_segment *segment, uint64_t offset)
 {
 	return hp_segment_at(segment, offset, sizeof(struct hp_process));
@@ -382,7 +383,7 @@ static void free_waiters(const struct hp_segment *segment, const struct hp_proce
 	}
 }
 
-/* The process is dead, so no one else writes its record now. */
+/* The process is dead, so nobody else writes its record now. */
 static void bury(struct hp_members *members, const struct hp_segment *segment,
 		 struct hp_process *record)
 {
@@ -441,7 +442,7 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 	*link = member->next;
 	members->count--;
 	if (member->pidfd >= 0) {
-		/* By name: a copy of it would stay in the epoll, readable forever. */
+		/* By name: a copy of it would remain in the epoll set, readable forever. */
 		epoll_ctl(members->epoll, EPOLL_CTL_DEL, member->pidfd, NULL);
 		close(member->pidfd);
 	} else {
@@ -451,12 +452,12 @@ void hp_members_remove(struct hp_members *members, uint32_t pid)
 		close(member->status_fd);
 	for (uint32_t i = 0; member->inner_pid != member->pid && i < members->segments.count; i++)
 		bury_all(members, members->segments.at[i], member);
-	members->suspected++;	/* asks for a scan */
+	members->suspected++;	/* requests a scan */
 	if (member != &members->root)
 		free(member);
 }
 
-/* The place of this record among the suspects, or one that it may take; NULL = none. */
+/* The place of this record among the suspects, or a free one; NULL = none. */
 static struct hp_suspect *suspect_of(struct hp_members *members, const struct hp_process *record)
 {
 	uint32_t at = (uint32_t)((uintptr_t)record / HP_LINE * HP_HASH_GOLDEN >> 32);
@@ -473,7 +474,7 @@ static struct hp_suspect *suspect_of(struct hp_members *members, const struct hp
 	return stale;
 }
 
-/* True if this record was noted by an earlier scan, unchanged since.  Notes it. */
+/* True if an earlier scan noted this record, unchanged since. Notes it. */
 static bool is_dead_twice(struct hp_members *members, const struct hp_process *record)
 {
 	struct hp_suspect *suspect = suspect_of(members, record);
@@ -490,9 +491,9 @@ static bool is_dead_twice(struct hp_members *members, const struct hp_process *r
 	return false;
 }
 
-/* ---- whom records name ---- */
+/* ---- processes named by records ---- */
 
-/* Has the process this segment mapped?  `how`: "" = in any way. */
+/* Does the process map this segment? `how`: "" = in any way. */
 static bool has_mapped(struct hp_members *members, const struct hp_segment *segment, uint32_t pid,
 		       const char *how)
 {
@@ -516,13 +517,13 @@ static bool has_mapped(struct hp_members *members, const struct hp_segment *segm
 	return is_there;
 }
 
-/* Then it is of the session, whatever anybody says. */
+/* Then it belongs to the session, whatever records claim. */
 static bool has_segment(struct hp_members *members, const struct hp_segment *segment, uint32_t pid)
 {
 	return has_mapped(members, segment, pid, "");
 }
 
-/* It has other rights than before. */
+/* Its rights have changed. */
 static void judge_mappings(struct hp_members *members, uint32_t pid, const struct hp_level *now)
 {
 	for (uint32_t i = 0; i < members->segments.count; i++)
@@ -546,7 +547,7 @@ static void judge(struct hp_members *members, struct hp_member *member)
 
 void hp_members_judge(struct hp_members *members)
 {
-	/* The process with the least rights starts none with more. */
+	/* A process with the fewest rights cannot start one with more. */
 	if (!members->has_level || hp_rights_are_least(&members->levels[0].rights))
 		return;
 	members->checks = 0;
@@ -564,8 +565,9 @@ void hp_members_judge(struct hp_members *members)
 
 /*
  * Any process of the session can write a record with the pid of any other process.  It is watched,
- * read and signalled only if it is below us, and if the kernel says that it is of the session.
- * Without /proc no one can be asked; a helper without privileges could do no harm by itself then.
+ * read and signalled only if it has no more rights than us, and the kernel says that it belongs to
+ * the session. Without /proc that cannot be checked; but then a helper without privileges could do
+ * no harm.
  */
 static bool is_of_session(struct hp_members *members, const struct hp_segment *segment,
 			  uint32_t pid)
@@ -598,7 +600,7 @@ bool hp_members_admit(struct hp_members *members, uint32_t pid)
 		       is_of_session(members, members->segment, pid));
 }
 
-/* A record without a member: forked and not seen yet, of elsewhere, or dead. */
+/* A record without a member: forked and not found yet, from elsewhere, or dead. */
 static void meet(struct hp_members *members, const struct hp_segment *segment,
 		 struct hp_process *record, uint32_t pid)
 {
@@ -608,7 +610,7 @@ static void meet(struct hp_members *members, const struct hp_segment *segment,
 	struct hp_member *member =
 		is_it && is_of_session(members, segment, pid) ? hp_members_add(members, pid) : NULL;
 
-	/* One that marked its own end may be found before it is gone: it will be. */
+	/* One that marked its own end may be found shortly before it is gone. */
 	if (member) {
 		member->object = record->object;
 		member->start_time = start_time;
@@ -633,7 +635,7 @@ static void scan(struct hp_members *members, const struct hp_segment *segment)
 		if (!member)
 			meet(members, segment, record, pid);
 		if (!member || (record->end_ticks && member->object))
-			continue;	/* an image that was left by exec */
+			continue;	/* an image that ended by exec */
 		member->object = record->object;
 		member->start_time = record->starttime;
 	}

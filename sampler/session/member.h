@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * member.h - the live processes of the session, and the work after their death.
+ * member.h - the live processes of the session, and the work after their end.
  *
  * Folder: sampler/session - a session: its processes, their events and timers,
  *   its ports, report and end
@@ -8,9 +8,9 @@
  *   util
  *
  * A process becomes a member when it joins over the socket, or, forked without
- * exec, when its record is found in hp_header.processes.  A pidfd tells its
- * end; where the kernel gives none, each look asks.  Then its records and
- * blocks are marked ended and free, so that later processes of the same
+ * exec, when its record is found in hp_header.processes.  A pidfd reports
+ * its end; if the kernel provides none, each scan checks. Then its records
+ * and blocks are marked ended and free, so that later processes of the same
  * executable take them over: a killed process cannot do that itself.
  */
 #ifndef HP_SAMPLER_SESSION_MEMBER_H
@@ -30,18 +30,18 @@ struct hp_member {
 	struct hp_member *next;	/* of its bucket */
 	uint32_t pid;	/* as the sampler sees it */
 	uint32_t inner_pid;	/* as it sees itself, in its own PID namespace */
-	uint64_t start_time;	/* field 22 of stat; 0 = not asked yet */
-	uint64_t object;	/* hp_process.object; 0 = our library is not (yet) in it */
-	int pidfd;	/* -1 = none: asked at each look */
+	uint64_t start_time;	/* field 22 of stat; 0 = not read yet */
+	uint64_t object;	/* hp_process.object; 0 = our library is not (yet) loaded in it */
+	int pidfd;	/* -1 = none: checked at each scan */
 	int status_fd;	/* watcher: /proc/PID/status; -1 = not open */
-	uint32_t threads;	/* watcher: live ones that it knows */
+	uint32_t threads;	/* watcher: known live ones */
 	bool is_sampled;	/* perf: looked at */
 	bool has_level;
-	struct hp_level level;	/* when it was looked at last */
-	uint64_t met_ns;	/* perf: when it was seen first; 0 = not yet */
+	struct hp_level level;	/* when it was last scanned */
+	uint64_t met_ns;	/* perf: when it was first seen; 0 = not yet */
 };
 
-/* A record that looked dead; buried if it still does at the next scan. */
+/* A record that looked dead; freed if it still does at the next scan. */
 struct hp_suspect {
 	const struct hp_process *record;	/* NULL = unused */
 	uint64_t start_ticks;
@@ -52,9 +52,9 @@ struct hp_suspect {
 struct hp_members {
 	const struct hp_segment *segment;	/* the session's own */
 	struct hp_segments segments;	/* that one, and those of lower levels */
-	struct hp_level levels[1 + HP_LEVELS_MAX];	/* whose they are; the first is our own */
-	bool is_tainted[1 + HP_LEVELS_MAX];	/* one that may do less has written there */
-	uint64_t level_size;	/* bytes of offsets that a further one gets */
+	struct hp_level levels[1 + HP_LEVELS_MAX];	/* its level; the first is our own */
+	bool is_tainted[1 + HP_LEVELS_MAX];	/* a process with fewer rights has written there */
+	uint64_t level_size;	/* range of offsets for a further one */
 	int epoll;
 	uint32_t count;
 	uint32_t added;	/* ever */
@@ -64,7 +64,7 @@ struct hp_members {
 	bool keep_root;	/* the root's records are not free before the report */
 	bool has_level;
 	uint32_t scans;
-	uint32_t checks;	/* processes that were looked at by the last scan, since a record named them */
+	uint32_t checks;	/* processes that the last scan examined because a record named them */
 	uint32_t suspected;	/* by the last scan */
 	struct hp_suspect suspects[HP_SUSPECTS];
 	struct hp_member *buckets[HP_MEMBER_BUCKETS];
@@ -74,14 +74,14 @@ struct hp_members {
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll);
 
 /*
- * The segment for a process of this level, made if none exists yet; NULL = it may do more than we
- * may, there are too many levels, or no memory.
+ * The segment for a process of this level, created if necessary; NULL = it has more rights than
+ * us, there are too many levels, or no memory.
  */
 struct hp_segment *hp_members_segment(struct hp_members *members, const struct hp_level *level);
 
 /*
- * Has the process the rights of level `i` now?  One that cannot be queried counts as
- * such, if only one level exists.
+ * Does the process have the rights of level `i` now? One that cannot be queried
+ * does, if there is only one level.
  */
 bool hp_members_is_of_level(const struct hp_members *members, uint32_t pid, uint32_t i);
 
@@ -90,7 +90,8 @@ bool hp_members_descends(const struct hp_members *members, uint32_t pid);
 
 /*
  * Which members have fewer rights than before?  A process that kept its write access has tainted
- * that one: it is used no more, and the next process with these rights gets another one.
+ * that segment: it is not used any more, and the next process with these rights gets another
+ * one.
  */
 void hp_members_judge(struct hp_members *members);
 
@@ -98,21 +99,21 @@ void hp_members_judge(struct hp_members *members);
 void hp_members_pass(struct hp_members *members);
 
 /*
- * A live process with this pid; found or made.  NULL if it is gone.  Its pidfd
+ * A live process with this pid, found or added. NULL if it is gone. Its pidfd
  * wakes the epoll with the pid as data.
  */
 struct hp_member *hp_members_add(struct hp_members *members, uint32_t pid);
 struct hp_member *hp_members_find(const struct hp_members *members, uint32_t pid);
 
-/* May the process that the segment names be looked at: is it a member, or could it be one? */
+/* May we examine the process that the segment names: is it a member, or could it be one? */
 bool hp_members_admit(struct hp_members *members, uint32_t pid);
 
-/* Searches the segment's list for processes that are new, or ended unseen. */
+/* Searches the segment's list for processes that are new, or ended unnoticed. */
 void hp_members_scan(struct hp_members *members);
 
 /*
- * The process is dead: forgets it.  Its leftovers are marked by the scans that
- * follow, unless it marked itself.
+ * The process is dead: forgets it. Later scans mark its leftovers, unless it
+ * marked itself.
  */
 void hp_members_remove(struct hp_members *members, uint32_t pid);
 

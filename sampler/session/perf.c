@@ -23,13 +23,13 @@
 #define RING_MAX (UINT64_C(8) << 20)
 #define RINGS_ROOMY (UINT64_C(2) << 20)	/* each: holds the largest stacks of some 30 ms */
 #define RING_SHARE 2	/* of a second's samples with stacks, at the lasting rate */
-#define FIRST_NS UINT64_C(1000000000)	/* of CPU time, which has the first rate */
+#define FIRST_NS UINT64_C(1000000000)	/* of CPU time, sampled at the first rate */
 #define STACK_SIZE 8192u	/* bytes of the stack that come with a sample, at first; */
-#define STACK_SIZE_ROOMY 16384u	/* where rings may be as large as we like */
-#define STACK_SIZE_SMALL 32768u	/* the most where rings are small: they hold some samples yet */
+#define STACK_SIZE_ROOMY 16384u	/* if rings may be as large as we like */
+#define STACK_SIZE_SMALL 32768u	/* the most in small rings, which still hold some samples then */
 #define STACK_SIZE_MAX 61440u	/* a record has 64 KiB at most */
 #define LOOK_AFTER 50	/* samples: how many of their stacks were longer? */
-#define CUT_MAX 100	/* one in so many may be */
+#define CUT_MAX 100	/* one in this many may be */
 #define RECORD_SIZE 512	/* the rest of it, about */
 #define RINGS_MAX (UINT64_C(64) << 20)	/* of all CPUs together */
 #define TRIM_MIN 32	/* descriptors of events that are kept before their users are checked */
@@ -37,10 +37,10 @@
 #define WINDOW_NS UINT64_C(250000000)
 #define CROWD 1000	/* threads alive */
 #define SWITCH_SHARE \
-	50	/* of all time, switching stacks of waits off and on may take one part in so many */
+	50	/* of all time, switching stacks of waits off and on may take one part in this many */
 #define WAITS_MAX 1000	/* stacks of waits in a window, */
-#define WAITS_UNASKED 250	/* and where no one requested them */
-#define IDLE_LOOKS 25	/* in which no one was found waiting: then there are fewer */
+#define WAITS_UNASKED 250	/* and if nobody requested them */
+#define IDLE_LOOKS 25	/* without waiting threads: then there are fewer */
 
 static uint64_t waits_most(const struct hp_settings *settings)
 {
@@ -171,7 +171,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 
 /* ---- reading ---- */
 
-/* Threads that come and go all day leave no descriptors. */
+/* Short-lived threads must not leave descriptors. */
 static void trim(struct hp_perf *perf)
 {
 	if (perf->fds.count + perf->wait_fds.count < perf->trim_at)
@@ -182,9 +182,9 @@ static void trim(struct hp_perf *perf)
 }
 
 /*
- * A member that no record told of was not forked by a process that has events: it
- * gets its own.  Its record may still be on the way; a thread with two sets of
- * events would be sampled twice.  False = it is too early to know.
+ * A member without a record was not forked by a process with events: it gets its
+ * own. Its record may still be pending; a thread with two sets of events would be
+ * sampled twice. False = too early to know.
  */
 static bool member_meet(struct hp_perf *perf, struct hp_member *m, uint64_t now_ns)
 {
@@ -218,8 +218,8 @@ static void meet(struct hp_perf *perf, uint64_t now_ns)
 }
 
 /*
- * Of all processes that live: a child's resources become its parent's when that has
- * waited for it.
+ * For all live processes: a child's resources become its parent's when the parent
+ * has waited for it.
  */
 static struct hp_whole_use use_of_all(const struct hp_perf *perf)
 {
@@ -239,7 +239,7 @@ bool hp_perf_is_crowd(const struct hp_perf *perf)
 	return use_of_all(perf).threads > CROWD;
 }
 
-/* Most programs need little of their stacks; compilers and interpreters need much. */
+/* Most programs have shallow stacks; compilers and interpreters have deep ones. */
 static void adapt(struct hp_perf *perf)
 {
 	uint32_t size = perf->attr.sample_stack_user;
@@ -264,7 +264,7 @@ static struct hp_ticking *ticking(const struct hp_perf *perf)
 	return (struct hp_ticking *)((char *)perf->segment->header + HP_TICKING_AT);
 }
 
-/* From now on the rate is the one that lasts; the events must be opened again. */
+/* From now on the permanent rate applies; the events must be opened again. */
 static void first_end(struct hp_perf *perf)
 {
 	if (!perf->is_first)
@@ -278,8 +278,8 @@ static void first_end(struct hp_perf *perf)
 }
 
 /*
- * The first second of CPU time is over.  In a crowd the rate stays: to open all events again would
- * take longer than it saves.
+ * The first second of CPU time is over.  With many threads the rate is kept: opening all events
+ * again would take longer than it saves.
  */
 static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
 {
@@ -294,8 +294,8 @@ static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
 }
 
 /*
- * Samples of CPUs, and the threads' events report switches, mappings and tasks only.  Which
- * sample is of the session is known by the forks in it, so all processes must be.
+ * Samples CPUs, while the threads' events only report switches, mappings and tasks. The
+ * session's samples are recognised by its forks, so all processes must be known.
  */
 static bool whole_can(const struct hp_perf *perf)
 {
@@ -361,7 +361,7 @@ void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 	hp_perf_open_again(perf);
 }
 
-/* Where waits were that have no stack of the kernel's: the threads' own events report it. */
+/* The places of waits without a kernel stack: the threads' own events report them. */
 static void notes_ask(struct hp_perf *perf, bool asks)
 {
 	if (asks == perf->are_notes_asked)
@@ -384,9 +384,9 @@ static bool is_losing(struct hp_perf *perf, bool is_over)
 }
 
 /*
- * A stack at each switch is dear for a thread that switches all the time: some 4 us.  So
- * a window has a limited number, and then none until the next one begins, except the
- * threads' own notes.  The rest is time without a place.
+ * A stack at each switch is expensive for a thread that switches all the time: some 4
+ * us. So a window has a limited number, and after that only the threads' own notes until
+ * the next window. The rest is time without a place.
  */
 static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
 {
@@ -407,21 +407,21 @@ static void limit_waits(struct hp_perf *perf, uint64_t now_ns)
 		for (uint32_t i = 0; i < perf->wait_fds.count; i++)
 			ioctl(perf->wait_fds.list[i],
 			      is_off ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
-		/* The kernel goes to each thread, and lets none begin or end meanwhile. */
+		/* The kernel visits each thread, and none can start or end meanwhile. */
 		perf->switch_ns = hp_clock_raw_ns();
 		perf->switch_ns += (perf->switch_ns - since_ns) * SWITCH_SHARE;
 	}
 	notes_ask(perf, is_short || perf->are_waits_off);
 }
 
-/* More often while there is something to see; a thread that waits on is seen once. */
+/* More often while there is something to see; a thread that keeps waiting is seen once. */
 static void look_outside(struct hp_perf *perf, uint64_t now_ns)
 {
 	uint64_t unseen_ns = perf->has_waits ? hp_unseen_look(&perf->unseen, &perf->samples,
 							      perf->are_notes_asked, now_ns)
 					     : 0;
 
-	/* Stacks come by themselves, but notes must be taken before their rings are full. */
+	/* The kernel delivers stacks, but notes must be read before their rings are full. */
 	if (perf->wait_fds.count) {
 		perf->look_ns = perf->are_notes_asked ? now_ns + HP_OUTSIDE_NS : unseen_ns;
 		return;

@@ -2,11 +2,11 @@
 /*
  * perf.h - samples of the session's CPU use, by perf_event.
  *
- * Counters of the kernel are opened on the root process as soon as it is known,
- * for each CPU, and inherited by all that it starts: threads and processes are
- * sampled from their birth, without a signal, a stop or a trace.  A process that
- * joined the session otherwise gets its own.  Everything is read from rings when
- * they fill, and with each look of the sampler.
+ * The kernel's counters are opened on the root process as soon as it is known,
+ * for each CPU, and inherited by everything that it starts: threads and
+ * processes are sampled from their start, without a signal, a stop or tracing. A
+ * process that joined the session otherwise gets its own. Everything is read
+ * from rings when they fill, and at each scan of the sampler.
  */
 #ifndef HP_SAMPLER_SESSION_PERF_H
 #define HP_SAMPLER_SESSION_PERF_H
@@ -26,62 +26,62 @@
 struct hp_perf_burst {
 	bool is_on;
 	bool is_refused;
-	uint64_t count_ns; /* since when switches are counted; 0 = not yet */
-	uint64_t slot_ns; /* the present slot: its begin, */
-	uint64_t slot_end_ns; /* its end, */
-	uint64_t start_ns; /* when its burst is to begin, */
-	uint64_t began_ns; /* began, */
-	uint64_t end_ns; /* and is to end; 0 = none is running */
-	uint32_t slots; /* of HP_BURST_SLOT_NS in it */
-	uint32_t parts; /* the take is one of so many parts of HP_BURST_SLOT_NS */
-	uint32_t calm; /* bursts with few switches, one after the other */
+	uint64_t count_ns;	/* start of counting switches; 0 = not yet */
+	uint64_t slot_ns;	/* the current slot: its start, */
+	uint64_t slot_end_ns;	/* its end, */
+	uint64_t start_ns;	/* when its burst starts, */
+	uint64_t began_ns;	/* began, */
+	uint64_t end_ns;	/* and ends; 0 = none is running */
+	uint32_t slots;	/* of HP_BURST_SLOT_NS in it */
+	uint32_t parts;	/* the take is one in this many parts of HP_BURST_SLOT_NS */
+	uint32_t calm;	/* consecutive bursts with few switches */
 	uint32_t calm_wanted;
-	uint64_t toggle_ns; /* that it took to turn the events on, or off */
-	uint64_t counted; /* switches, */
-	uint64_t counted_ns; /* when they were last notified; 0 = not yet */
-	uint64_t follow_ns; /* when waiting threads are looked at next */
-	uint64_t random; /* util/random.h */
+	uint64_t toggle_ns;	/* the time it took to turn the events on or off */
+	uint64_t counted;	/* switches, */
+	uint64_t counted_ns;	/* when they were last notified; 0 = not yet */
+	uint64_t follow_ns;	/* when waiting threads are scanned next */
+	uint64_t random;	/* util/random.h */
 };
 
 struct hp_perf {
 	const struct hp_segment *segment;
 	const struct hp_settings *settings;
 	struct hp_members *members;
-	struct hp_sampling *record;	/* NULL = no one wants samples */
+	struct hp_sampling *record;	/* NULL = no samples requested */
 	struct hp_perf_rings rings;
 	struct hp_samples samples;
 	struct perf_event_attr attr;	/* of the events, once one could be opened */
 	bool has_counts;	/* each sample has hp_counts */
 	struct perf_event_attr wait_attr;	/* of the events at switches */
-	bool has_samples;	/* wanted: of the CPU */
-	bool has_waits;	/* wanted: time that threads wait */
+	bool has_samples;	/* requested: CPU samples */
+	bool has_waits;	/* requested: threads' waits */
 	bool is_open;
 	uint32_t source;	/* the record's settings of the events, out of the members' reach */
 	uint32_t frequency;
 	bool has_kernel;
-	uint64_t window_ns;	/* since when stacks of waits are counted */
+	uint64_t window_ns;	/* start of counting stacks of waits */
 	uint64_t window_samples;
 	uint64_t waits_most;	/* stacks in a window */
-	uint64_t window_lost;	/* records, at its begin */
-	uint64_t switch_ns;	/* not before that are they switched off or on again */
+	uint64_t window_lost;	/* records, at its start */
+	uint64_t switch_ns;	/* not switched off or on again before this */
 	bool are_waits_off;	/* there were too many in this window */
 	bool was_losing;	/* in the window before */
-	bool are_notes_asked;	/* for users who may see the kernel; others are always */
-	uint32_t idle_looks;	/* since a wait was found */
+	bool are_notes_asked;	/* for users who may sample the kernel; others always are */
+	uint32_t idle_looks;	/* when a wait was last found */
 	struct hp_offcpu_notes notes;
-	uint64_t look_ns;	/* when waiting threads or their notes are looked at next; 0 = never, their stacks come */
-	struct hp_unseen unseen;	/* for users who may see the kernel */
+	uint64_t look_ns;	/* when waiting threads or their notes are scanned next; 0 = never, the kernel sends their stacks */
+	struct hp_unseen unseen;	/* for users who may sample the kernel */
 	struct hp_perf_fds wait_fds;
 	struct hp_calm calm;
 	struct hp_perf_burst burst;
 	bool is_first;	/* the rate is that of the first second of CPU time */
 	struct hp_whole whole;
-	uint32_t met;	/* members that were looked at */
-	uint32_t stack_size;	/* to begin with, bytes */
-	uint64_t looked_samples;	/* when the size of stacks was looked at last */
+	uint32_t met;	/* members that were examined */
+	uint32_t stack_size;	/* initially, bytes */
+	uint64_t looked_samples;	/* when the size of stacks was last checked */
 	uint64_t looked_cut;
 	struct hp_perf_fds fds;	/* of the events */
-	uint32_t trim_at;	/* so many descriptors of events: ended threads are searched for */
+	uint32_t trim_at;	/* with this many descriptors of events, ended threads are searched for */
 };
 
 /* The needs of the reported sections. */
@@ -99,19 +99,19 @@ void hp_perf_release(struct hp_perf *perf);
 void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data);
 
 /*
- * All threads together have taken so much CPU time and came onto a CPU so often: threads that
- * switch all the time are sampled less often, unless samples or a rate were requested.  Where
- * threads end before a sample of them is due, their CPUs are sampled.
+ * Total CPU time and time slices of all threads: threads that switch all the time are sampled
+ * less often, unless samples or a rate were requested. If threads end before their first
+ * sample is due, CPUs are sampled.
  */
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);
 
 /*
- * Samples the CPUs from now on, if this user may and it is another thing than sampling threads: these
- * have new events then.  False = nothing was done.
+ * Samples the CPUs from now on, if permitted and if that differs from sampling threads, whose
+ * events are then replaced. False = nothing was done.
  */
 bool hp_perf_whole(struct hp_perf *perf);
 
-/* Reopening events takes long then, and threads that begin or end wait for it in the kernel. */
+/* Then reopening events takes long, and threads that start or end wait for it in the kernel. */
 bool hp_perf_is_crowd(const struct hp_perf *perf);
 
 /* Reads all that is available; samples of members that joined since are taken from now on. */

@@ -13,17 +13,17 @@
 #include "segment/section_key.h"
 #include "util/random.h"
 
-#define COUNT_NS UINT64_C(100000000) /* in which switches are counted before bursts begin */
+#define COUNT_NS UINT64_C(100000000)	/* in which switches are counted before bursts start */
 #define FEW (HP_BURST_MANY / 2)
-#define CALM_FIRST 10 /* bursts with few switches, until all are recorded again; */
-#define CALM_MAX 160 /* twice as many after each time */
-#define PARTS_MIN 4u /* of a slot: the longest take, */
-#define PARTS_MAX 64u /* the shortest one, */
-#define PARTS_LOST 512u /* and where records of longer ones were lost */
-#define OUTS_WANTED 250 /* switches in a take */
+#define CALM_FIRST 10	/* bursts with few switches, until all are recorded again; */
+#define CALM_MAX 160	/* doubled each time */
+#define PARTS_MIN 4u	/* of a slot: the longest take, */
+#define PARTS_MAX 64u	/* the shortest one, */
+#define PARTS_LOST 512u	/* and if records of longer ones were lost */
+#define OUTS_WANTED 250	/* switches in a take */
 #define COST_RATIO 50	/* the share of time that switching events and scanning threads may take */
-#define NOTES_NS UINT64_C(4000000) /* a ring of notes holds some ms of a thread */
-#define LONG_NS UINT64_C(20000000) /* a wait whose place is worth a scan from outside */
+#define NOTES_NS UINT64_C(4000000)	/* a ring of notes holds some ms of a thread */
+#define LONG_NS UINT64_C(20000000)	/* a wait that justifies a scan from outside */
 
 static bool is_asked(const struct hp_settings *settings)
 {
@@ -70,7 +70,7 @@ static void slot_begin(struct hp_perf *perf, uint64_t now_ns)
 
 	b->slots = (uint32_t)(1 + b->toggle_ns * COST_RATIO / HP_BURST_SLOT_NS);
 	b->slot_ns = b->slot_end_ns ? b->slot_end_ns : now_ns;
-	/* A helper that got no CPU for long: one burst stands for all that it missed. */
+	/* After the helper had no CPU for long, one burst stands for everything that it missed. */
 	if (now_ns > b->slot_ns)
 		b->slots += (uint32_t)((now_ns - b->slot_ns) / HP_BURST_SLOT_NS);
 	b->slot_end_ns = b->slot_ns + b->slots * HP_BURST_SLOT_NS;
@@ -209,7 +209,7 @@ static bool end(struct hp_perf *perf)
 	return !is_calm(perf, span_ns);
 }
 
-/* Threads that wait: as often as the notes are read, if that does not take too long. */
+/* Waiting threads: as often as the notes are read, if that does not take too long. */
 static void follow(struct hp_perf *perf, uint64_t now_ns)
 {
 	struct hp_perf_burst *b = &perf->burst;

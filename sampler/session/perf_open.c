@@ -19,15 +19,15 @@
 #include "segment/clock.h"
 #include "segment/newer.h"
 
-#define ROUNDS_MAX 8 /* searches for threads that came meanwhile */
+#define ROUNDS_MAX 8	/* searches for threads that started meanwhile */
 /*
- * Threads of a process that get events of their own; others have those of their creator, or none.
- * When a thread ends the kernel goes through all events of a ring (ring_buffer_wakeup), once for
- * each of the thread's.
+ * Threads of a process that get their own events; others have those of their creator, or none.
+ * When a thread ends, the kernel walks all events of a ring (ring_buffer_wakeup), once for each
+ * of the thread's.
  */
 #define OWN_MAX 1000
-#define BURST_STACK 4096u /* bytes of the stack with each switch */
-#define BORN_NS 500000 /* a record may be written so long after its time */
+#define BURST_STACK 4096u	/* bytes of the stack with each switch */
+#define BORN_NS 500000	/* a record may be written this long after its time */
 
 /* ---- which event ---- */
 
@@ -48,7 +48,7 @@ struct choice {
 static const struct choice choices[] = {
 	{ HP_SAMPLING_CYCLES, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
 	{ HP_SAMPLING_CLOCK, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
-	/* Counts nothing and interrupts no one: it reports switches, mappings and tasks. */
+	/* Counts nothing and interrupts nobody: it reports switches, mappings and tasks. */
 	{ HP_SAMPLING_NONE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY },
 };
 
@@ -89,7 +89,7 @@ static void attr_make(struct hp_perf *perf, const struct choice *choice, bool ha
 	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 1;
 }
 
-/* True if the attributes can't be opened on this machine by anybody. */
+/* True if nobody can open the attributes on this machine. */
 static bool is_missing(int error)
 {
 	return error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV || error == -EINVAL;
@@ -100,7 +100,8 @@ bool hp_perf_is_forbidden(int error)
 	return error == -EACCES || error == -EPERM;
 }
 
-/* Opens the first event that this machine has and this user may open; its descriptor or -errno. */
+/* Opens the first event that this machine has and this user may open; returns its descriptor or
+ * -errno. */
 static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
 {
 	size_t first = perf->has_samples ? 0 : CHOICE_DUMMY;
@@ -133,8 +134,8 @@ static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
 /* ---- opening ---- */
 
 /*
- * A stack at each switch.  Only users who may see the kernel get any.  With bursts the
- * switches themselves are told by this event, which is on for a burst only.
+ * A stack at each switch, only for users who may sample the kernel. With bursts this
+ * event also reports the switches themselves, and is enabled only during a burst.
  */
 static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_ring *ring)
 {
@@ -150,7 +151,7 @@ static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	perf->wait_attr.mmap = perf->wait_attr.mmap2 = perf->wait_attr.comm = 0;
 	perf->wait_attr.comm_exec = perf->wait_attr.task = 0;
 	perf->wait_attr.context_switch = perf->wait_attr.disabled = perf->burst.is_on;
-	/* A burst of larger ones does not fit into the rings. */
+	/* A burst of larger ones would not fit into the rings. */
 	if (perf->burst.is_on && perf->wait_attr.sample_stack_user > BURST_STACK)
 		perf->wait_attr.sample_stack_user = BURST_STACK;
 	fd = hp_perf_open(&perf->wait_attr, (int)tid, (int)ring->cpu, -1);
@@ -213,13 +214,13 @@ static int thread_open(struct hp_perf *perf, uint32_t tid)
 
 struct attachment {
 	struct hp_tids listed;
-	struct hp_tids born; /* with the events of their creator */
-	uint32_t *tids; /* new in this list */
+	struct hp_tids born;	/* with the events of their creator */
+	uint32_t *tids;	/* new in this list */
 	uint32_t count;
 	uint32_t room;
-	uint32_t *own; /* those that got events of their own */
+	uint32_t *own;	/* those that got their own events */
 	uint32_t own_count;
-	uint64_t lost; /* records, when it began */
+	uint64_t lost;	/* records, at its start */
 	int error;
 };
 
@@ -257,7 +258,7 @@ static void list_new(struct attachment *a, uint32_t pid)
 		closedir(folder);
 }
 
-/* The records of all threads that are listed: one is in the list before its record is written. */
+/* The records of all listed threads: a thread is in the list before its record is written. */
 static void born_read(struct hp_perf *perf)
 {
 	struct timespec wait = { .tv_nsec = BORN_NS };
@@ -268,8 +269,8 @@ static void born_read(struct hp_perf *perf)
 }
 
 /*
- * A thread that began with events gets no second ones: its time would be sampled twice.
- * Nor does a process with unknown parents, since records were lost.
+ * A thread that started with events gets no second set: its time would be sampled
+ * twice. Nor does a process whose parents are unknown because records were lost.
  */
 static bool wants_own(const struct hp_perf *perf, const struct attachment *a, uint32_t tid)
 {
@@ -277,7 +278,7 @@ static bool wants_own(const struct hp_perf *perf, const struct attachment *a, ui
 	       !hp_tids_has(&a->born, tid);
 }
 
-/* Opens events on the threads that are new; returns how many these are. */
+/* Opens events on new threads; returns their number. */
 static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment *a)
 {
 	list_new(a, pid);
@@ -289,13 +290,13 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 		a->error = thread_open(perf, a->tids[i]);
 		if (!a->error)
 			a->own[a->own_count++] = a->tids[i];
-		if (a->error == -ESRCH) /* it has ended */
+		if (a->error == -ESRCH)	/* it has ended */
 			a->error = 0;
 	}
 	return a->count;
 }
 
-/* Threads that wait already: no record shows that, and of the place none will. */
+/* Threads that already wait: no record shows that, nor will any show the place. */
 static void meet_waits(struct hp_perf *perf, uint32_t pid, const struct attachment *a)
 {
 	uint64_t now_ns = hp_clock_raw_ns();
@@ -322,8 +323,8 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 			break;
 	perf->samples.born = NULL;
 	/*
-	 * Known from now on, though a record may never mention it: hp_perf_open_again goes by
-	 * that.
+	 * Known from now on, although a record may never mention it: hp_perf_open_again
+	 * relies on that.
 	 */
 	if (perf->is_open && a.listed.count)
 		hp_space_of(&perf->samples.spaces, pid);
@@ -339,7 +340,7 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 
 /*
  * Earlier forks of a thread without events inherited none.  From now on its
- * forks do, and a record in the rings shows them: so the rings are read between
+ * forks do, and a record in the rings shows them, so the rings are read between
  * the list and the check against known threads.
  */
 static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
@@ -356,7 +357,7 @@ static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
 
 		if (!child)
 			return;
-		/* Until our starter has ended, we are the program's grandchild. */
+		/* Until our parent has ended, we are the program's grandchild. */
 		if (child == (uint32_t)getpid())
 			continue;
 		if (!hp_space_known(&perf->samples.spaces, child)) {

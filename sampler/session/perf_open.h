@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf_open.h - the events of a session's threads: which ones, and on whom.
+ * perf_open.h - the events of a session's threads: which ones, and for which threads.
  */
 #ifndef HP_SAMPLER_SESSION_PERF_OPEN_H
 #define HP_SAMPLER_SESSION_PERF_OPEN_H
@@ -10,20 +10,20 @@
 /* The rate that this machine allows instead of `wish`, Hz. */
 uint64_t hp_perf_frequency(uint64_t wish);
 
-/* True if this user may not, of an error as below. */
+/* True if the error, as below, means missing permission. */
 bool hp_perf_is_forbidden(int error);
 
 /*
- * All threads of a process.  A thread that is started by one which has no event
- * yet has none either, so the list is read until it brings nothing new.
- * The first one decides which event is taken.  Returns 0 or -errno.
+ * All threads of a process.  A thread started by one without events has none
+ * either, so the list is read until nothing new appears. The first one
+ * determines the event. Returns 0 or -errno.
  */
 int hp_perf_open_process(struct hp_perf *perf, uint32_t pid);
 
 /* Processes that it had forked before it got its events, and their forks. */
 void hp_perf_open_children(struct hp_perf *perf, uint32_t pid);
 
-/* Every process that has events gets new ones, with the present `attr`. */
+/* Every process with events gets new ones, with the current `attr`. */
 void hp_perf_open_again(struct hp_perf *perf);
 
 /* The same with events that report switches, mappings and tasks, and take no samples. */

@@ -25,10 +25,10 @@
 #include "segment/session.h"
 #include "util/tell.h"
 
-#define DELAY_NS UINT64_C(50000000)	/* programs that are over by then pay for no socket */
+#define DELAY_NS UINT64_C(50000000)	/* programs that have ended by then do not pay for a socket */
 #define SOON_NS UINT64_C(1000000000)	/* a server that ends before this has failed */
 #define FAILURES_MAX 3
-#define PAUSE_NS UINT64_C(1000000000)	/* after a failure: descriptors and memory may come back */
+#define PAUSE_NS UINT64_C(1000000000)	/* after a failure: resources may become available */
 #define PATIENCE_NS UINT64_C(1000000000)	/* the helper of an earlier run may still have the port */
 #define BUSY_NS UINT64_C(20000000)	/* between tries then */
 #define NUMBER_MAX 16
@@ -36,9 +36,9 @@
 
 extern char **environ;
 
-/* The state of each port, as far as a server for it exists. */
+/* The state of each port, if a server for it exists. */
 struct kind {
-	const char *variable;	/* that gives its number */
+	const char *variable;	/* that sets its number */
 	const char *name;
 	const char *option;	/* of `hotpath-live serve`; NULL = it does not serve that */
 };
@@ -115,7 +115,7 @@ void hp_server_init(struct hp_server *server, const struct hp_segment *segment,
 
 /* --- sockets --- */
 
-/* 127.0.0.0/8 and ::1, as one would write them. */
+/* 127.0.0.0/8 and ::1, as users write them. */
 static bool is_loopback(const char *address)
 {
 	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
@@ -136,7 +136,7 @@ static void say_address(int kind, const char *address, uint16_t port)
 		is_v6 ? "]" : "", (unsigned)port);
 }
 
-/* Worth another try: it was named, and may be that of a run that has just ended. */
+/* Worth another try: the user named it, and it may be held by a run that has just ended. */
 static bool is_to_wait(const struct hp_server *server, int kind, uint16_t wanted, int error)
 {
 	return error == -EADDRINUSE && wanted && is_given(server->settings, kind) &&
@@ -159,7 +159,7 @@ static void listen_at(struct hp_server *server, int kind, uint16_t wanted)
 	if (token && !hp_setting_is_token(token))
 		return;	/* the program has printed it */
 	if (!is_loopback(address) && !token) {
-		hp_tell("[hotpath] %s: %s is not of this machine alone, and no token is set: "
+		hp_tell("[hotpath] %s: %s is reachable from other machines, and no token is set: "
 			"not served\n",
 			kinds[kind].name, address);
 		return;
@@ -260,7 +260,7 @@ static int spawn(struct hp_server *server, const char *path, int segment)
 	posix_spawn_file_actions_addclose(&actions, HP_SAMPLER_SEGMENT_FD);
 	pass(&actions, segment, numbers[0]);
 	snprintf(numbers[1], NUMBER_MAX, "%d", (int)getpid());
-	/* Its messages don't concern the user, and it must not keep the root's stderr open. */
+	/* Its messages do not concern the user, and it must not keep the root's stderr open. */
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++) {
 		if (server->sockets[kind] < 0)
@@ -298,9 +298,9 @@ static int start(struct hp_server *server)
 }
 
 /*
- * No server was available.  A client waits for the next try; after the last
- * one, the client sees a refusal, and the program's user a line: it starts on
- * request only.
+ * No server was available. A client waits for the next try; after the last
+ * one, the client gets a refusal, and the program's user a message: it starts
+ * only on request.
  */
 static void failed(struct hp_server *server, const char *why)
 {
@@ -312,8 +312,8 @@ static void failed(struct hp_server *server, const char *why)
 	}
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
 		let_go(server, kind);
-	hp_tell("[hotpath] live figures: no server could be started, %d times: %s", FAILURES_MAX,
-		why);
+	hp_tell("[hotpath] live figures: the server could not be started, %d times: %s",
+		FAILURES_MAX, why);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < FILES_MIN)
 		hp_tell("; it may open %llu files (ulimit -n), and needs %d",
 			(unsigned long long)limit.rlim_max, FILES_MIN);
@@ -333,7 +333,7 @@ void hp_server_knock(struct hp_server *server)
 		failed(server, strerror(-error));
 }
 
-/* Waits for its end, which has come or is near; returns the status. */
+/* Waits for its end, which has happened or is near; returns the status. */
 static int reap(struct hp_server *server)
 {
 	int status = 0;
@@ -354,7 +354,7 @@ void hp_server_ended(struct hp_server *server)
 	if (!server->pid)
 		return;
 	status = reap(server);
-	/* Whoever killed it may do so: that isn't its fault. */
+	/* Being killed is not its own failure. */
 	if ((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
 	    hp_clock_raw_ns() - server->started_ns >= SOON_NS) {
 		server->failures = 0;
@@ -368,12 +368,12 @@ static void server_kill(struct hp_server *server)
 {
 	if (!server->pid)
 		return;
-	/* Processes that may not be killed are not waited for: it ends when it finds us gone. */
+	/* A process that may not be killed is not awaited: it ends when it finds us gone. */
 	if (kill(server->pid, SIGKILL) == 0)
 		reap(server);
 }
 
-/* --- giving way --- */
+/* --- releasing ports --- */
 
 bool hp_server_is_asked(const struct hp_segment *segment)
 {
@@ -382,7 +382,7 @@ bool hp_server_is_asked(const struct hp_segment *segment)
 	return ports && atomic_load_explicit(&ports->asked, memory_order_relaxed);
 }
 
-/* The other sockets of the server go with it, and are listened at again. */
+/* The server's other sockets are closed with it, and opened again. */
 void hp_server_give_way(struct hp_server *server)
 {
 	struct hp_ports *ports = server->ports;

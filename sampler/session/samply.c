@@ -24,7 +24,7 @@
 
 extern char **environ;
 
-/* Beside us, or HOTPATH_SAMPLY_WRAPPER_BIN. */
+/* In our folder, or HOTPATH_SAMPLY_WRAPPER_BIN. */
 static void find_wrapper(char path[PATH_MAX])
 {
 	const char *wish = getenv("HOTPATH_SAMPLY_WRAPPER_BIN");
@@ -43,7 +43,7 @@ static void find_wrapper(char path[PATH_MAX])
 	snprintf(path, PATH_MAX, "%s", found);
 }
 
-/* Sessions of all users lie beside each other, as in /tmp: no one else may move ours. */
+/* Sessions of all users are in one folder, like /tmp: nobody else may rename ours. */
 static bool is_safe(const char *place)
 {
 	struct stat status;

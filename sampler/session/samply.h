@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samply.h - HOTPATH_CPU=samply: the sampler has samply do it, by hotpath-samply
- * (sampler/samply/).
+ * samply.h - HOTPATH_CPU=samply: the sampler lets samply take the samples,
+ * through hotpath-samply (sampler/samply/).
  */
 #ifndef HP_SAMPLER_SESSION_SAMPLY_H
 #define HP_SAMPLER_SESSION_SAMPLY_H
@@ -21,11 +21,11 @@ struct hp_samply {
 	bool is_read;
 };
 
-/* Makes the session's folder and starts its worker on a process. */
+/* Creates the session's folder and starts its worker on a process. */
 void hp_samply_start(struct hp_samply *samply, const struct hp_segment *segment,
 		     struct hp_sampling *record, uint32_t pid);
 
-/* Stops it and has its results put into the record: takes up to some seconds. */
+/* Stops it and adds its results to the record, which takes up to some seconds. */
 void hp_samply_finish(struct hp_samply *samply);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define POINTS 512
 
-#define RECORDS_MAX 65536	/* looked at each time: a damaged list may have no end */
+#define RECORDS_MAX 65536	/* examined each time: a damaged list may be endless */
 
 void hp_sizes_init(struct hp_sizes *sizes, const struct hp_segment *segment, struct hp_watch *watch)
 {
@@ -71,8 +71,8 @@ int64_t hp_sizes_live(const struct hp_segment *segment)
 }
 
 /*
- * A concurrent reader finds fewer points, or some in two places: it takes only
- * those that are later than the one before.
+ * A concurrent reader finds fewer points, or some twice: it uses only those
+ * that are later than the previous one.
  */
 static void halve(struct hp_sizes *sizes, bool has_live)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * size.h - how large the program was, over time: a line of points in the segment.
+ * size.h - the program's size over time: a line of points in the segment.
  *
- * It has a fixed number of places.  When they are full, every second point goes,
- * and from then on half as many come: so a run of any length has between
- * half and all of them, evenly spread.
+ * It has a fixed number of places. When they are full, every second point is
+ * dropped, and from then on the rate is halved: so a run of any length has
+ * between half and all of them, evenly spread.
  */
 #ifndef HP_SAMPLER_SESSION_SIZE_H
 #define HP_SAMPLER_SESSION_SIZE_H
@@ -24,14 +24,14 @@ struct hp_sizes {
 	uint32_t looks;
 };
 
-/* Makes the line for `watch`, if there is room in the segment. */
+/* Creates the line for `watch`, if there is room in the segment. */
 void hp_sizes_init(struct hp_sizes *sizes, const struct hp_segment *segment,
 		   struct hp_watch *watch);
 
-/* Bytes of the blocks that live processes hold, as their heaps say; -1 = none records allocations. */
+/* Bytes in blocks of live processes, according to their heaps; -1 = none records allocations. */
 int64_t hp_sizes_live(const struct hp_segment *segment);
 
-/* The result of a scan; bytes are noted if there are any (`has_live`). */
+/* The result of a scan; bytes are recorded if there are any (`has_live`). */
 void hp_sizes_add(struct hp_sizes *sizes, const struct hp_size_point *point, bool has_live,
 		  uint64_t live_bytes);
 

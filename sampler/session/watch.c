@@ -2,12 +2,12 @@
 /*
  * watch.c - see watch.h.
  *
- * A scan costs open, lookup and close, so descriptors stay open: one of
- * schedstat for each thread (CPU and run-queue wait in ns), one of stat for
- * those that ever ran between two scans, one of status for each process.  A
- * thread that did not run has neither a new state nor a new name, and a process
- * whose number of threads is the known one has no new ones: the folder of its
- * threads is read only when it differs.  A thousand idle threads: 1 ms.
+ * Opening, looking up and closing files is expensive, so descriptors stay open:
+ * schedstat for each thread (CPU and run-queue wait in ns), stat for those that
+ * ever ran between two scans, status for each process. A thread that did not
+ * run has neither a new state nor a new name, and a process with an unchanged
+ * number of threads has no new ones: the folder of its threads is read only if
+ * the number differs.  A thousand idle threads: 1 ms.
  */
 #include "sampler/session/watch.h"
 
@@ -45,12 +45,12 @@ struct hp_watch_thread {
 	uint64_t asleep_ns[2];	/* the last two consecutive scans that found it asleep; 0 = none */
 	uint64_t kernel_wait_ns;	/* as in the kernel: see ready_since */
 	uint32_t tid;
-	uint64_t slices;	/* times that it came onto a CPU, by the kernel's count */
+	uint64_t slices;	/* its time slices, by the kernel's count */
 	int schedstat_fd;	/* -1 = not open, or the kernel has none */
 	int stat_fd;	/* -1 = not open */
 };
 
-/* Half of our descriptor limit, the rest is for pidfds and the socket. */
+/* Half of our descriptor limit; the rest is for pidfds and the socket. */
 static uint32_t fds_most(void)
 {
 	struct rlimit limit;
@@ -98,7 +98,7 @@ static struct hp_watch *area_new(struct hp_watcher *watcher, uint32_t rows)
 	return area;
 }
 
-/* A row no one used before; NULL = the segment is full. */
+/* A row that nobody used before; NULL = the segment is full. */
 static struct hp_watch_row *row_new(struct hp_watcher *watcher)
 {
 	bool is_full = watcher->newest_count == watcher->newest_capacity;
@@ -172,7 +172,7 @@ static struct hp_watch_thread *slot_of(const struct hp_watcher *watcher, uint32_
 	}
 }
 
-/* Empties a slot; the ones after it that it made way for move up. */
+/* Empties a slot; later ones that it displaced move up. */
 static void slot_remove(struct hp_watcher *watcher, struct hp_watch_thread *slot)
 {
 	uint32_t mask = watcher->room - 1;
@@ -241,7 +241,7 @@ static struct hp_watch_thread *fold_target(struct hp_watcher *watcher,
 	return thread_other(watcher);
 }
 
-/* The row of an ended thread whose numbers are now in another row; NULL = none. */
+/* The row of an ended thread whose values are now in another row; NULL = none. */
 static struct hp_watch_row *row_reuse(struct hp_watcher *watcher)
 {
 	struct hp_watch_thread *oldest = oldest_ended(watcher);
@@ -364,11 +364,11 @@ static void note_percent(struct hp_watch_row *row, const struct reading *reading
 }
 
 /*
- * Runnable without a CPU since the look before, ns.  Linux 6.12 and later count a sleep, too, if
- * the scheduler moved the thread to another CPU while it went to sleep: of 600 sleeps of 100 ms on
- * a busy machine one was reported as 88 ms.  It comes when the thread wakes up, so more than has
- * passed since it was last seen asleep cannot be.  A thread that did not run since is not queried
- * for its state, and may have been woken: that is why it is the look but one.
+ * Runnable without a CPU since the previous scan, ns.  Linux 6.12 and later count a sleep, too, if
+ * the scheduler moved the thread to another CPU while it went to sleep: one of 600 sleeps of 100
+ * ms on a busy machine was reported as 88 ms. The kernel adds it when the thread wakes up, so it
+ * cannot exceed the time since the thread was last seen asleep. The state of a thread that has not
+ * run since is not read, and it may have been woken: hence the last scan but one.
  */
 static uint64_t ready_since(struct hp_watch_thread *thread, const struct reading *reading)
 {
@@ -386,7 +386,7 @@ static uint64_t ready_since(struct hp_watch_thread *thread, const struct reading
 	return ready_ns < most_ns ? ready_ns : most_ns;
 }
 
-/* Its changes since the previous scan go into the totals. */
+/* Adds its changes since the previous scan to the totals. */
 static void busy_note(struct hp_watcher *watcher, struct hp_watch_thread *thread,
 		      const struct reading *reading)
 {
@@ -421,8 +421,8 @@ static void thread_note(struct hp_watcher *watcher, struct hp_watch_thread *thre
 }
 
 /*
- * Since when its time is known, CLOCK_MONOTONIC_RAW: since its begin, which the kernel tells in
- * steps of 10 ms, or since now if it began before the session: then some of its time is not the
+ * The start of its known time, CLOCK_MONOTONIC_RAW: its own start, which the kernel reports in
+ * steps of 10 ms, or now if it is older than the session: then some of its time is not the
  * session's.
  */
 static uint64_t known_since(const struct hp_watcher *watcher, const struct reading *reading)
@@ -436,14 +436,14 @@ static uint64_t known_since(const struct hp_watcher *watcher, const struct readi
 		return reading->now_ns;
 	age_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec -
 		 reading->stat.start_time * tick_ns;
-	/* It is rounded down: half a step is the least wrong. */
+	/* It is rounded down: half a step is the best estimate. */
 	age_ns = age_ns > tick_ns / 2 + least_ns ? age_ns - tick_ns / 2 : least_ns;
 	if (age_ns > reading->now_ns - session_ns + BEFORE_NS)
 		return reading->now_ns;
 	return age_ns < reading->now_ns - session_ns ? reading->now_ns - age_ns : session_ns;
 }
 
-/* A row for a new thread; false = none exists. */
+/* A row for a new thread; false = none. */
 static bool row_begin(struct hp_watcher *watcher, struct hp_member *member,
 		      struct hp_watch_thread *new, const struct reading *reading)
 {
@@ -467,8 +467,8 @@ static bool row_begin(struct hp_watcher *watcher, struct hp_member *member,
 }
 
 /*
- * While rows are folded, a row's values are also in another one, or in none:
- * readers take all rows as they are before or after that (report/read/model.c).
+ * While rows are folded, a row's values may be in two rows or in none: readers
+ * use all rows from before or after that (report/read/model.c).
  */
 static void folding(struct hp_watcher *watcher, bool begins)
 {
@@ -503,7 +503,8 @@ static void thread_begin(struct hp_watcher *watcher, struct hp_member *member, u
 	row_publish(watcher, new.row);
 }
 
-/* An ended thread makes way for a live one with its number: it gets a key that no thread has. */
+/* An ended thread's key is freed for a live one with the same id: it gets a key that no thread
+ * has. */
 static void thread_retire(struct hp_watcher *watcher, struct hp_watch_thread *slot)
 {
 	struct hp_watch_thread old = *slot;
@@ -515,7 +516,7 @@ static void thread_retire(struct hp_watcher *watcher, struct hp_watch_thread *sl
 	watcher->count++;
 }
 
-/* Those that were there at the last look. */
+/* Those that existed at the last scan. */
 static void look_at_known(struct hp_watcher *watcher)
 {
 	for (uint32_t i = 0; i < watcher->room; i++) {
@@ -575,7 +576,7 @@ static void look_for_new(struct hp_watcher *watcher, struct hp_member *member)
 	close(folder);
 }
 
-/* CPU of a whole process, ended threads included: its clock can be read by all. */
+/* CPU time of a process, ended threads included: anybody can read its clock. */
 static uint64_t process_cpu_ns(uint32_t pid)
 {
 	struct timespec time;
@@ -626,8 +627,8 @@ static uint64_t own_cpu_ns(void)
 }
 
 /*
- * When the next look is due, so that one like this takes its share.  Meeting
- * many threads at once is dear and does not happen again: it counts less.
+ * When the next scan is due, so that one like this takes its share. Finding
+ * many new threads at once is expensive but happens once, so it counts less.
  */
 static uint32_t next_ms(const struct hp_watcher *watcher, uint64_t cost_ns, uint32_t new_threads)
 {
@@ -657,7 +658,8 @@ static void note_size(struct hp_watcher *watcher, uint64_t rss_kb)
 	const struct hp_size_point point = { .ns = hp_clock_raw_ns(), .rss_kb = rss_kb };
 	int64_t bytes = watcher->sizes.live ? live_of_all(&watcher->members->segments) : -1;
 
-	/* Nothing is recorded, or not yet: the line of bytes begins with the first that are. */
+	/* Nothing is recorded, or not yet: the line of bytes begins with the first recorded
+	 * ones. */
 	hp_sizes_add(&watcher->sizes, &point, bytes >= 0 || watcher->sizes.count,
 		     bytes > 0 ? (uint64_t)bytes : 0);
 }

@@ -2,13 +2,13 @@
 /*
  * watch.h - cost of the session's threads, measured from outside.
  *
- * Each look walks /proc/PID/task of every member and writes struct hp_watch and
- * its rows.  A scan may cost 0.1 % of a core on average, so its own cost sets
- * the time to the next one: 250 ms with ten threads, seconds with thousands.
+ * Each scan walks /proc/PID/task of every member and writes struct hp_watch and
+ * its rows.  A scan may cost 0.1 % of a core on average, so its own cost
+ * determines the time to the next one: 250 ms with ten threads, seconds with thousands.
  *
- * Rows of ended threads stay, up to HP_WATCH_ENDED; then the oldest is summed
- * up in another ended one of the same name and executable, or, where none
- * exists, in the row `<other>`, and its place serves the next new thread.
+ * Rows of ended threads are kept, up to HP_WATCH_ENDED; then the oldest is
+ * added to another ended one of the same name and executable, or, if there is
+ * none, to the row `<other>`, and its place is used for the next new thread.
  */
 #ifndef HP_SAMPLER_SESSION_WATCH_H
 #define HP_SAMPLER_SESSION_WATCH_H
@@ -28,7 +28,7 @@ struct hp_watcher {
 	const struct hp_members *members;
 	struct hp_watch *area;	/* the first; NULL = the segment is full */
 	struct hp_sizes sizes;
-	struct hp_watch *newest;	/* the one that has room */
+	struct hp_watch *newest;	/* the one with room */
 	uint32_t newest_count;	/* its rows, where no member can write it */
 	uint32_t newest_capacity;
 	struct hp_watch_thread *other;	/* `<other>`, made when needed */
@@ -42,14 +42,14 @@ struct hp_watcher {
 	bool has_schedstat;	/* it is in the kernel */
 	uint64_t sampling;	/* offset of hp_sampling, for the area; 0 = none */
 	uint64_t busy_ns;	/* CPU time of all threads, by their scans, */
-	uint64_t switches;	/* and how often they came onto a CPU */
-	bool has_threads;	/* false: only sizes and CPU of processes are noted */
+	uint64_t switches;	/* and their time slices */
+	bool has_threads;	/* false: only sizes and CPU of processes are recorded */
 };
 
 void hp_watcher_init(struct hp_watcher *watcher, const struct hp_segment *segment,
 		     const struct hp_members *members, uint32_t interval_ms, bool has_threads);
 
-/* One look.  Returns how many ms later the next one is due. */
+/* One scan. Returns how many ms later the next one is due. */
 uint32_t hp_watcher_look(struct hp_watcher *watcher);
 
 #endif

@@ -3,7 +3,7 @@
 # Commands, options and their words are read from the command's own --help, so
 # they are those of the hotpath that is installed.
 
-# Options of a command, one a line; an option that takes a value ends in =.
+# Options of a command, one per line; an option that takes a value ends in =.
 _hotpath_options()
 {
 	"$1" "$2" --help 2>/dev/null | sed -n -E \
@@ -47,7 +47,7 @@ _hotpath()
 		return
 	fi
 
-	# "--format=x" comes as three words where = parts words.
+	# "--format=x" is three words if = separates words.
 	if [[ $word == = ]]; then
 		word='' option=$previous
 	elif [[ $previous == = ]]; then

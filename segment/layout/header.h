@@ -5,8 +5,8 @@
  * The threads of the profiled processes and the sampler write it, each its own
  * words; the report and the viewers map it read-only, perhaps after the writers
  * were killed.  Hence no pointers (only offsets from the start), fixed-width
- * fields, one writer per field, named beside it, and no "flush": a thread's
- * counts are here.  Reserved bytes are 0 and ignored. FORMAT.md says the same
+ * fields, one writer per field, named next to it, and no "flush": a
+ * thread's counts are here.  Reserved bytes are 0 and ignored. FORMAT.md says the same
  * in prose, with the reader's algorithm.
  *
  *       0  struct hp_header     how to read the rest
@@ -19,7 +19,7 @@
  * Folder: segment/layout - the records of the shared segment, a header for each subject
  * May use: util
  *
- * One word for each idea in the whole tree:
+ * One word for each concept in the source tree:
  *
  *   session   the processes that share one segment: a root and its descendants
  *   process   one program image in one process, or the sum of several ended
@@ -30,7 +30,7 @@
  *             a later thread of the same process or executable, which continues
  *             adding: so short threads and short processes do not fill the segment
  *   function  a function of a block: its histogram, slowest calls, last calls
- *   part      a piece of a block's shadow stack: frames, which are calls that continue
+ *   part      a piece of a block's shadow stack: frames, which are calls in progress
  *   label     a name that the source gives to a piece of code (include/hotpath.h);
  *             a function may be such a piece: then `label` is valid
  *   row       a node of a block's calling-context tree: (parent row, function)
@@ -81,16 +81,16 @@
 #define HP_CHUNK_ROWS \
 	8192	/* the first one of its rows; each later one is twice as large, up to HP_CHUNK_NEXT */
 
-/* Costs and means are kept in ticks / 1024, "fine ticks": a call may cost few ticks. */
+/* Costs and means are kept in ticks / 1024, "fine ticks": a call may take only a few ticks. */
 #define HP_FINE_BITS 10
 
 /* Sub-buckets of an octave: a value can be recovered within 1/128. */
 #define HP_GROUP_BITS 6
 #define HP_GROUP_SIZE (1 << HP_GROUP_BITS)
-/* A counter that reaches HP_CARRY gives it away to the same place in `carries`. */
+/* A counter that reaches HP_CARRY moves it to the same place in `carries`. */
 #define HP_CARRY (UINT32_C(1) << 31)
 #define HP_GROUPS 59	/* group 0: 0..63 exactly; group g: octave g + 5 */
-/* Of the calls of a hot, short function, on average one in so many is timed. */
+/* On average one in this many calls of a hot, short function is timed. */
 #define HP_SAMPLED 32
 
 #define HP_DELTA_NONE INT32_MIN
@@ -111,7 +111,7 @@ struct hp_moment {
 	uint64_t ns;	/* CLOCK_MONOTONIC_RAW */
 };
 
-/* Session-wide asks and answers, futex words among them. */
+/* Session-wide requests and answers, some of them futex words. */
 enum hp_end_word {
 	HP_END_RUNNING = 0,
 	HP_END_ASKED = 1,
@@ -129,14 +129,14 @@ struct hp_header {
 	_Atomic uint64_t magic;	/* creator, stored last: 0 = not yet readable */
 	uint32_t format;	/* creator: HP_FORMAT */
 	uint32_t header_size;	/* creator: fields beyond it are absent */
-	uint64_t size;	/* creator: bytes mapped; an offset is below it */
+	uint64_t size;	/* creator: bytes mapped; offsets are below it */
 	uint32_t clock_kind;	/* creator: enum hp_clock_kind */
 	uint32_t timing;	/* creator: enum hp_timing */
-	uint64_t clock_grain;	/* creator: least difference of two readings, ticks */
+	uint64_t clock_grain;	/* creator: smallest difference of two readings, ticks */
 	uint32_t logs_limit;	/* creator: last calls kept for each function */
 	uint32_t creator_pid;	/* creator */
 	int64_t created_unix_ns;	/* creator: CLOCK_REALTIME at start.ns */
-	uint16_t careful;	/* creator: 1 = a page may be refused: have it before it is written */
+	uint16_t careful;	/* creator: 1 = the kernel may refuse a page: request it before writing */
 	uint16_t defaults;	/* creator: offset / HP_LINE of a hp_text, the root's HOTPATH_DEFAULTS; 0 = none */
 	uint32_t shut_down;	/* sampler: 1 = it ended the program, for HOTPATH_SHUTDOWN_MS */
 
@@ -154,13 +154,13 @@ struct hp_header {
 	struct hp_moment start;	/* creator */
 	struct hp_moment last;	/* sampler every second, the root at its end */
 	uint32_t last_seq;	/* as `last`: odd while it is being written (seq.h) */
-	uint32_t cost_timed;	/* first hooked thread, as all cost_: a timed call pair costs its caller this, fine ticks */
+	uint32_t cost_timed;	/* first hooked thread, like all cost_: the cost of a timed pair of hooks to the caller, fine ticks */
 	uint32_t cost_inside;	/* creator: part of it inside the callee's own time, fine ticks */
-	uint32_t cost_counted;	/* creator: the same for a pair that is counted only, fine ticks */
+	uint32_t cost_counted;	/* creator: the same for a pair that only counts, fine ticks */
 	uint32_t cost_clock;	/* creator: one reading of the clock, fine ticks */
-	uint32_t cost_inside_sampled;	/* creator: as cost_inside, of a sampled call */
-	uint32_t cost_less;	/* creator: cost_inside is this much less around 20 ns of work, fine ticks */
-	uint32_t cost_less_sampled;	/* creator: the same of cost_inside_sampled */
+	uint32_t cost_inside_sampled;	/* creator: as cost_inside, for a sampled call */
+	uint32_t cost_less;	/* creator: cost_inside is this much lower around 20 ns of work, fine ticks */
+	uint32_t cost_less_sampled;	/* creator: the same for cost_inside_sampled */
 
 	/* -- line 3: identities, and the end -- */
 	uint32_t root_pid;	/* runner or creator: the session's root process */
@@ -177,13 +177,13 @@ struct hp_header {
 	char token[16];	/* creator: names the session's socket, hex, not terminated */
 };
 
-/* The ports that the sampler holds for the server of live figures. */
+/* The ports that the sampler holds for the live server. */
 enum hp_port_kind { HP_PORT_METRICS = 0, HP_PORT_MCP = 1, HP_PORT_PROMETHEUS = 2, HP_PORT_KINDS };
 
 /*
- * Stands after the header, at HP_PORTS_AT.  A process of the session that cannot
- * bind() one of these ports asks for it: it sets its bit in `asked`, wakes
- * waiters on hp_header.end_word, and waits for `given` to change.
+ * After the header, at HP_PORTS_AT. A process of the session that cannot bind()
+ * one of these ports requests it: it sets its bit in `asked`, wakes waiters on
+ * hp_header.end_word, and waits for `given` to change.
  */
 #define HP_PORTS_AT 320
 
@@ -191,39 +191,40 @@ struct hp_ports {
 	_Atomic uint16_t at[HP_PORT_KINDS];	/* sampler: 0 = none */
 	uint16_t reserved0;
 	_Atomic uint32_t asked;	/* any process, by fetch_or: 1 << enum hp_port_kind */
-	_Atomic uint32_t given;	/* sampler: how often it let go of some; futex */
+	_Atomic uint32_t given;	/* sampler: how often it released some; futex */
 	uint32_t reserved[12];
 };
 
 /*
- * Stands after the ports, at HP_ROOM_AT.  A process that limits its own addresses unmaps the
+ * After the ports, at HP_ROOM_AT. A process that limits its own address space unmaps the
  * part of the segment beyond this, and no room is allocated there until it and all its
- * descendants are gone (segment/room.c).
+ * descendants have ended (segment/room.c).
  */
 #define HP_ROOM_AT 384
 #define HP_ROOM_HOLDERS 10
 
 struct hp_room {
 	/*
-	 * Any process makes it less, the sampler the size of the segment again: end of the
+	 * Any process lowers it, the sampler resets it to the size of the segment: end of the
 	 * allocated part, a multiple of HP_PAGE, plus the number of its stores, modulo HP_PAGE; 0 =
 	 * size.
 	 */
 	_Atomic uint64_t room;
-	_Atomic uint64_t refusals;	/* any thread: memory or an answer that the kernel refused us */
+	_Atomic uint64_t refusals;	/* any thread: memory or information that the kernel refused us */
 	uint32_t pid_namespace;	/* sampler: its own inode; 0 = not known */
 	_Atomic uint32_t for_ever;	/* any process: 1 = the users of `room` cannot be seen */
 	_Atomic uint32_t holders[HP_ROOM_HOLDERS];	/* its users: its pid; sampler: 0 = free */
 };
 
 /*
- * Stands after the room, at HP_MEETING_AT.  Two processes that use an inherited pipe
- * first at the same moment agree through it on the maker of the lane.
+ * After the room, at HP_MEETING_AT. Two processes that first use an inherited pipe
+ * at the same moment agree here on the creator of the lane.
  */
 #define HP_MEETING_AT 448
 
 struct hp_meeting {
-	/* any process, by compare-exchange: how many were made << 32 | offset / HP_LINE of one being made, or 0 */
+	/* any process, by compare-exchange: number of created ones << 32 | offset / HP_LINE of
+	 * one being created, or 0 */
 	_Atomic uint64_t word;
 	uint64_t reserved[7];
 };
@@ -235,10 +236,10 @@ struct hp_meeting {
 #define HP_LOOKS_AT 512
 
 struct hp_looks {
-	_Atomic uint32_t asked;	/* any thread: 1 = scans are wanted; futex, the sampler waits */
+	_Atomic uint32_t asked;	/* any thread: 1 = scans are requested; futex, the sampler waits */
 	_Atomic uint32_t is_on;	/* sampler: 1 = it is scanning */
-	_Atomic uint64_t since;	/* sampler: ticks when it was turned on last */
-	_Atomic uint64_t last;	/* sampler: ticks of the last look */
+	_Atomic uint64_t since;	/* sampler: ticks when it was last turned on */
+	_Atomic uint64_t last;	/* sampler: ticks of the last scan */
 	_Atomic uint64_t gap;	/* sampler: mean gap, each weighted by its length, ticks */
 	_Atomic uint64_t gap_most;	/* sampler: the longest */
 	_Atomic uint64_t count;	/* sampler: scans so far */
@@ -247,12 +248,12 @@ struct hp_looks {
 
 /*
  * At HP_RECORDED_AT: kinds recorded by any process of the session, so that an empty
- * table can say whether there was nothing or nothing was recorded.
+ * table can tell whether there was nothing or nothing was recorded.
  */
 #define HP_RECORDED_AT 1024
 
 enum hp_recorded_kind {
-	HP_RECORDED_KNOWN = 1 << 0,	/* the other bits mean something: set by the creator */
+	HP_RECORDED_KNOWN = 1 << 0,	/* the other bits are valid: set by the creator */
 	HP_RECORDED_ALLOCATIONS = 1 << 1,
 	HP_RECORDED_LOCKS = 1 << 2,
 	HP_RECORDED_CHANNELS = 1 << 3,
@@ -271,17 +272,16 @@ struct hp_recorded {
 };
 
 /*
- * At HP_LEVELS_AT.  Processes that may do less than the session's first
- * one have segments of their own (doc/internals/safety.md), one for each trust level.  No two segments of a
- * session give out the same offsets, so that a reader can map all of them side by side: each
- * at the offset where its records begin.  Every segment has the page in front of its records
- * for a copy of its header there.
+ * At HP_LEVELS_AT.  Processes with fewer rights than the session's first one have their own
+ * segments (doc/internals/safety.md), one for each trust level. No two segments of a session use
+ * the same offsets, so that a reader can map all of them side by side: each at the offset where its
+ * records begin. In every segment, the page before the records is for a copy of its header.
  */
 #define HP_LEVELS_AT 2048
-#define HP_LEVELS_MAX 15	/* beside the session's own */
+#define HP_LEVELS_MAX 15	/* besides the session's own */
 
 struct hp_level_place {
-	uint64_t begin;	/* sampler: offset of the page in front of its first record */
+	uint64_t begin;	/* sampler: offset of the page before its first record */
 	uint64_t end;	/* sampler: where its offsets end: its size */
 	uint32_t user;	/* sampler: effective user and group id of the first process that requested it */
 	uint32_t group;
@@ -289,12 +289,12 @@ struct hp_level_place {
 };
 
 struct hp_levels {
-	uint64_t begin;	/* creator: of this very segment; 0 = it is the session's own */
+	uint64_t begin;	/* creator: of this segment; 0 = it is the session's own */
 	_Atomic uint32_t
-		count;	/* sampler, in the session's own segment, as `at`: how many there are */
-	_Atomic uint32_t refused;	/* sampler: processes that got none, since there are too many */
+		count;	/* sampler, in the session's own segment, like `at`: how many there are */
+	_Atomic uint32_t refused;	/* sampler: processes that got none because there are too many */
 	_Atomic uint32_t
-		is_tainted;	/* any process, sampler: 1 = one that may do less than this level has written here */
+		is_tainted;	/* any process, sampler: 1 = one with fewer rights than this level has written here */
 	uint32_t reserved0;
 	uint64_t reserved[5];
 	struct hp_level_place at[HP_LEVELS_MAX];
@@ -302,7 +302,7 @@ struct hp_levels {
 };
 
 /*
- * Samples that the profiled processes take of themselves, where the kernel's
+ * Samples that the profiled processes take of themselves if the kernel's
  * counters are not available (preload/wait/cpu_timer.h).  At HP_TICKING_AT, directly
  * after the header.
  */
@@ -314,11 +314,12 @@ struct hp_ticking {
 	uint32_t interval_ns;	/* the root, before that: user time between two samples */
 	_Atomic uint64_t refused;	/* any thread: threads that got no timer or no ticker */
 	uint64_t profile;	/* sampler: offset of a hp_text, the path of samply's profile; 0 = none */
-	uint64_t trouble;	/* sampler: the same, why samply gave no samples */
+	uint64_t trouble;	/* sampler: the same, why samply provided no samples */
 	_Atomic uint64_t offcpu_rings;	/* any thread: head of the list of hp_offcpu_ring */
-	_Atomic uint32_t offcpu_least;	/* sampler: calls of so many ticks are noted; 0 = none are */
-	_Atomic uint32_t offcpu_count;	/* any thread: in the list, or refused for want of room */
-	uint32_t low_hz;	/* sampler: so seldom were threads sampled while they switched often; 0 = never */
+	_Atomic uint32_t
+		offcpu_least;	/* sampler: calls of at least this many ticks are noted; 0 = none */
+	_Atomic uint32_t offcpu_count;	/* any thread: in the list, or refused for lack of room */
+	uint32_t low_hz;	/* sampler: the rate for threads while they switched often; 0 = never */
 	uint32_t first_hz;	/* sampler: the rate before it was lowered to the sampling record's; 0 = it was not */
 };
 

@@ -14,14 +14,16 @@
 
 #include "segment/layout/header.h"
 
-/* Sampled blocks, one in some 256 at random, by powers of two: class n is above 2^(n-1), up to 2^n. */
+/* Sampled blocks, about one in 256 at random, by powers of two: class n is above 2^(n-1), up to
+ * 2^n. */
 #define HP_SIZE_CLASSES 32	/* bytes; the last: all above */
 #define HP_LIFE_CLASSES 24	/* 1024 ticks, rounded down; the last: all above */
 
 /*
  * A thread's counts of allocations, requested bytes.  The newest block is
- * `pending` as long as its thread neither allocates nor frees it: it is in no
- * site yet.  If it is freed then, it was temporary, and adds to nothing else.
+ * `pending` until its thread allocates another one or frees it: it is in no
+ * site yet. If it is freed while pending, it was temporary, and adds to
+ * nothing else.
  */
 struct hp_heap {
 	uint64_t next;	/* set once */
@@ -29,13 +31,13 @@ struct hp_heap {
 	_Atomic uint32_t state;	/* enum hp_state: as hp_block.state */
 	uint32_t tid;	/* its thread (present or last) */
 	uint32_t pid;	/* its thread: process that took it */
-	uint32_t threads;	/* its thread: how many used this heap so far */
+	uint32_t threads;	/* its thread: how many have used this heap */
 	uint64_t first_bytes;	/* its thread: bytes + temporary_bytes when it took the heap */
 	int64_t first_live;	/* its thread: `live` when it took the heap */
 	int64_t folded_live;	/* its process, when taken over: `live` then */
 	uint64_t maps;	/* its thread: offset of its process's hp_maps; 0 = it mapped nothing */
 
-	int64_t live;	/* its thread: bytes it allocated less bytes it freed, pending apart; may be < 0 */
+	int64_t live;	/* its thread: bytes it allocated minus bytes it freed, without the pending block; may be < 0 */
 	uint64_t pending;	/* its thread: offset of the pending block's hp_site, 0 = none */
 	uint64_t pending_bytes;	/* its thread */
 	uint64_t bytes;	/* its thread: of its sites */
@@ -44,38 +46,38 @@ struct hp_heap {
 	_Atomic uint64_t steps;	/* its thread: head of the list of hp_steps */
 	uint64_t site_count;	/* its thread */
 
-	uint64_t walks;	/* its thread: allocations whose path was walked; the others' came from the cache */
-	uint64_t incomplete;	/* its thread: of them, ended before the outermost frame */
-	uint64_t cut;	/* its thread: of them, deeper than HOTPATH_ALLOC_DEPTH */
-	uint64_t unproven;	/* its thread: of them, not fit for the cache */
-	uint64_t proofs;	/* its thread: answers of the cache that were walked again */
+	uint64_t walks;	/* its thread: allocations whose path was walked; the others used the cache */
+	uint64_t incomplete;	/* its thread: of these, ended before the outermost frame */
+	uint64_t cut;	/* its thread: of these, deeper than HOTPATH_ALLOC_DEPTH */
+	uint64_t unproven;	/* its thread: of these, not cacheable */
+	uint64_t proofs;	/* its thread: cached results that were walked again */
 	uint64_t mismatches;	/* its thread: and were wrong */
-	uint64_t strange_frees;	/* its thread: of blocks that no one here allocated */
+	uint64_t strange_frees;	/* its thread: of blocks whose allocation was not recorded */
 	uint64_t folded_sites;	/* its thread: allocations without a site of their own */
 
 	uint64_t arena;	/* its thread: free part of its newest chunk, zeroed */
 	uint64_t arena_end;	/* its thread: and its end */
-	uint64_t other;	/* set once: the site for the overflow has none itself */
+	uint64_t other;	/* set once: the site for the overflow */
 	uint64_t lives[HP_LIFE_CLASSES];	/* its thread: sampled blocks it freed, by age */
 	uint64_t sizes[HP_SIZE_CLASSES];	/* its thread: sampled blocks, by size */
 	_Atomic uint64_t map_sites;	/* its thread: head of a list of hp_site, of direct maps */
-	uint64_t sampled_lost;	/* its thread: sampled blocks whose age has no room */
+	uint64_t sampled_lost;	/* its thread: sampled blocks without room for their age */
 	uint32_t leak_state;	/* its thread, the last of its process: enum hp_leak_state */
 	uint32_t leak_scans;	/* the same: processes that could report leaks */
-	uint64_t left;	/* its thread: blocks alive in its process when that gave up rights; freed in their sites */
+	uint64_t left;	/* its thread: blocks live in its process when that dropped rights; freed in their sites */
 	uint64_t left_bytes;	/* the same */
 };
 
-/* The blocks without references that a process could determine at its end. */
+/* Whether a process could determine unreferenced blocks at its end. */
 enum hp_leak_state {
-	HP_LEAKS_UNKNOWN = 0,	/* it did not ask, or ended otherwise than by exit */
+	HP_LEAKS_UNKNOWN = 0,	/* not requested, or it did not end by exit */
 	HP_LEAKS_TOLD = 1,	/* hp_site.lost has them */
-	HP_LEAKS_THREADS = 2,	/* other threads were there still */
+	HP_LEAKS_THREADS = 2,	/* there were still other threads */
 	HP_LEAKS_ALLOCATOR = 3,	/* another allocator than glibc's */
-	HP_LEAKS_REFUSED = 4,	/* no memory, no /proc, or too much to look through */
+	HP_LEAKS_REFUSED = 4,	/* no memory, no /proc, or too much to search */
 };
 
-/* Steps lie in order, callers before callees; ids count 16 bytes from the segment's start. */
+/* Steps are in order, callers before callees; ids count 16 bytes from the segment's start. */
 struct hp_step {
 	uint32_t caller;	/* set once: id of the step below; 0 = none */
 	uint32_t object;	/* set once: offset / HP_LINE of hp_object; HP_STEP_PLAIN | high half of a plain address */
@@ -85,9 +87,9 @@ struct hp_step {
 
 #define HP_STEP_PLAIN (UINT32_C(1) << 31)
 
-/* Steps that aren't code; outermost. */
+/* Steps that are not code; outermost. */
 enum hp_step_mark {
-	HP_STEP_OTHER = 1,	/* no path: the segment was full, or a signal handler came between */
+	HP_STEP_OTHER = 1,	/* no path: the segment was full, or a signal handler interfered */
 	HP_STEP_CUT = 2,	/* deeper than HOTPATH_ALLOC_DEPTH: the outer frames are not known */
 	HP_STEP_LOST = 3,	/* the walk ended before the outermost frame */
 };
@@ -101,18 +103,18 @@ struct hp_steps {
 };
 
 /*
- * All of a site's blocks: allocs + temporary.  On the heap are allocs - frees -
- * far_frees.  Its bytes at the process's peak: at_peak if `epoch` is the
- * process's, else its present bytes (nothing changed since).
+ * All of a site's blocks: allocs + temporary.  On the heap there are allocs -
+ * frees - far_frees.  Its bytes at the process's peak: at_peak if `epoch` is the
+ * process's, else its current bytes (unchanged since).
  */
 struct hp_site {
-	uint64_t allocs;	/* owner: blocks that outlived the thread's next allocation */
+	uint64_t allocs;	/* owner: blocks still live at the thread's next allocation */
 	uint64_t bytes;	/* owner: of these */
-	uint64_t frees;	/* owner: of these, by the same thread */
+	uint64_t frees;	/* owner: of these, freed by the same thread */
 	uint64_t freed;	/* owner: bytes */
 	uint64_t temporary;	/* owner: the others */
 	uint64_t temporary_bytes;	/* owner */
-	int64_t at_peak;	/* owner, or the freeing thread: bytes held at peak number `epoch`, but for `base` */
+	int64_t at_peak;	/* owner, or the freeing thread: bytes held at peak number `epoch`, without `base` */
 	_Atomic uint32_t epoch;	/* owner, or the freeing thread */
 	uint32_t heap;	/* set once: offset / HP_LINE of its hp_heap */
 
@@ -129,7 +131,7 @@ struct hp_site {
 	};
 	uint32_t spread;	/* owner: offset / HP_LINE of its hp_spread_of_blocks; 0 = none */
 	union {
-		uint64_t splits;	/* of direct maps, the same: times that a map fell into two */
+		uint64_t splits;	/* of direct maps, the same: how often a map was split in two */
 		uint64_t lost_bytes;	/* of blocks: bytes of those that are lost */
 	};
 };
@@ -143,14 +145,14 @@ struct hp_spread_of_blocks {
 
 /*
  * Mappings made by a process itself, not through the allocator: mmap, mremap,
- * brk. Each range of it belongs to its own hp_site kind, in hp_heap.map_sites:
- * `allocs` and `bytes` count mappings, `frees` counts ranges that are gone,
- * `freed` bytes; ranges that are left: allocs + splits - frees.  The holder of
- * the process's lock of maps writes all of it.
+ * brk. Each range has a separate kind of hp_site, in hp_heap.map_sites:
+ * `allocs` and `bytes` count mappings, `frees` counts unmapped ranges, `freed`
+ * their bytes; remaining ranges: allocs + splits - frees. The holder of the
+ * process's lock for maps writes all of it.
  */
 struct hp_maps {
 	int64_t live;	/* bytes mapped now */
-	int64_t peak;	/* most, as far as noted */
+	int64_t peak;	/* highest noted value */
 	uint32_t epoch;	/* number of the last peak */
 	uint32_t fault;	/* enum hp_maps_fault */
 	int64_t folded_live;	/* its process, when taken over: `live` then */
@@ -167,13 +169,13 @@ enum hp_map_kind {
 	HP_MAP_RESERVED = 8,	/* no access at first */
 	HP_MAP_BREAK = 16,	/* brk, sbrk */
 	HP_MAP_MOVED = 32,	/* mremap */
-	HP_MAP_INNER = 64,	/* by an allocator, for the memory that it hands out */
+	HP_MAP_INNER = 64,	/* by an allocator, for its blocks */
 };
 
 /* Why the figures end before the process did. */
 enum hp_maps_fault {
 	HP_MAPS_FINE = 0,
-	HP_MAPS_LEFT = 1,	/* a thread left the middle of our code: longjmp, cancellation */
+	HP_MAPS_LEFT = 1,	/* a thread left our code halfway: longjmp, cancellation */
 	HP_MAPS_NO_MEMORY = 2,
 };
 

@@ -17,7 +17,7 @@
 /* The family of the call that waits. */
 enum hp_loop_call { HP_LOOP_EPOLL = 1, HP_LOOP_POLL = 2, HP_LOOP_SELECT = 3, HP_LOOP_CALLS };
 
-#define HP_LOOP_MIN 16 /* waits of a thread at one call before there is a record */
+#define HP_LOOP_MIN 16	/* waits of a thread at one call before there is a record */
 
 /*
  * The waits of one thread at one call.  A record does not say that this is an event loop: the
@@ -29,47 +29,47 @@ enum hp_loop_call { HP_LOOP_EPOLL = 1, HP_LOOP_POLL = 2, HP_LOOP_SELECT = 3, HP_
  * A later thread that waits at the same call takes over the record of one that has ended.
  */
 struct hp_loop {
-	uint64_t next; /* set once */
-	_Atomic uint32_t state; /* enum hp_state: taken by compare-exchange, freed by its thread */
-	uint32_t call; /* set once: enum hp_loop_call */
-	uint64_t site_module; /* set once: offset of the hp_module of the code that waits; 0 = none */
-	uint64_t site_address; /* set once: a return address */
-	uint32_t pid; /* its thread, as all that follows */
+	uint64_t next;	/* set once */
+	_Atomic uint32_t state;	/* enum hp_state: taken by compare-exchange, freed by its thread */
+	uint32_t call;	/* set once: enum hp_loop_call */
+	uint64_t site_module;	/* set once: offset of the hp_module of the code that waits; 0 = none */
+	uint64_t site_address;	/* set once: a return address */
+	uint32_t pid;	/* its thread, as all that follows */
 	uint32_t tid;
-	uint32_t threads; /* how many had this record */
-	uint32_t path; /* id of the hp_step of the first wait told; 0 = unknown */
-	uint64_t label; /* offset of a hp_text: the program's HOTPATH_LOOP; 0 = none */
-	uint32_t spans_at; /* offset / HP_LINE of hp_spread of the busy spans; 0 = none */
-	uint32_t longest_at; /* offset / HP_LINE of hp_loop_longest; 0 = none */
+	uint32_t threads;	/* how many threads have used this record */
+	uint32_t path;	/* id of the hp_step of the first wait told; 0 = unknown */
+	uint64_t label;	/* offset of a hp_text: the program's HOTPATH_LOOP; 0 = none */
+	uint32_t spans_at;	/* offset / HP_LINE of hp_spread of the busy spans; 0 = none */
+	uint32_t longest_at;	/* offset / HP_LINE of hp_loop_longest; 0 = none */
 
-	uint64_t first; /* ticks when its first wait began; 0 = its thread has ended */
-	uint64_t since; /* when the present wait began; 0 = it does not wait */
-	uint64_t until; /* when the last wait ended */
-	uint64_t earlier_ticks; /* lives of the threads before */
+	uint64_t first;	/* ticks when its first wait began; 0 = its thread has ended */
+	uint64_t since;	/* when the current wait began; 0 = it does not wait */
+	uint64_t until;	/* when the last wait ended */
+	uint64_t earlier_ticks;	/* lifetimes of the earlier threads */
 	uint64_t waits;
-	uint64_t parks; /* of them: that were allowed to sleep */
+	uint64_t parks;	/* of these: waits that were allowed to sleep */
 	uint64_t wait_ticks;
 	uint64_t busy_ticks;
 
-	uint64_t spans; /* from the end of a wait to the begin of the next one */
-	uint64_t span_most; /* the longest, ticks */
+	uint64_t spans;	/* from the end of a wait to the start of the next one */
+	uint64_t span_most;	/* the longest, ticks */
 	uint64_t events;
-	uint64_t woken; /* waits that brought some */
-	uint64_t full; /* of them: as many as there was room for */
-	uint64_t expired; /* waits that ended by their timeout */
-	uint64_t expired_ticks; /* how long these took, */
-	uint64_t expired_ns; /* and how long they were to take */
+	uint64_t woken;	/* waits that returned some */
+	uint64_t full;	/* of these: as many as there was room for */
+	uint64_t expired;	/* waits that ended by their timeout */
+	uint64_t expired_ticks;	/* how long these took, */
+	uint64_t expired_ns;	/* and how long they were meant to take */
 
-	uint64_t late_ticks; /* the same of the one that was late most */
+	uint64_t late_ticks;	/* the same of the latest one */
 	uint64_t late_ns;
-	uint64_t timeout_ns; /* the first timeout that expired */
-	uint32_t timeouts; /* 2 = others, too */
-	uint32_t sources; /* 1 = all events were of one descriptor, 2 = of several */
-	uint64_t source; /* that one: number of a descriptor or, for epoll, its data */
-	uint32_t last_events; /* of the last wait */
-	uint32_t watched; /* descriptors that are waited for */
-	uint64_t registered; /* epoll: descriptors added, */
-	uint64_t deregistered; /* and removed */
+	uint64_t timeout_ns;	/* the first timeout that expired */
+	uint32_t timeouts;	/* 2 = others, too */
+	uint32_t sources;	/* 1 = all events were of one descriptor, 2 = of several */
+	uint64_t source;	/* that one: number of a descriptor or, for epoll, its data */
+	uint32_t last_events;	/* of the last wait */
+	uint32_t watched;	/* watched descriptors */
+	uint64_t registered;	/* epoll: descriptors added, */
+	uint64_t deregistered;	/* and removed */
 
 	uint64_t woken_remote; /* waits with events, after which it received from another thread of the process */
 	uint64_t timer_reads; /* of timerfds: reads, */
@@ -86,19 +86,19 @@ static_assert(sizeof(struct hp_loop) == 5 * HP_LINE, "format: readers rely on it
 
 /* One of the longest busy spans. */
 struct hp_loop_span {
-	uint64_t number; /* of the span, from 1; else unused, or being written (seq.h) */
-	uint64_t begin; /* ticks */
+	uint64_t number;	/* of the span, from 1; else unused, or being written (seq.h) */
+	uint64_t begin;	/* ticks */
 	uint64_t ticks;
-	uint64_t source; /* as hp_loop.source, of its only event */
-	uint32_t events; /* of the wait before it */
-	int32_t fd; /* with one event: its descriptor; -1 = not known */
+	uint64_t source;	/* as hp_loop.source, of its only event */
+	uint32_t events;	/* of the wait before it */
+	int32_t fd;	/* with one event: its descriptor; -1 = not known */
 	uint32_t tid;
 	uint32_t reserved;
 	uint64_t rest[2];
 };
 
 struct hp_loop_longest {
-	struct hp_loop_span spans[HP_LOOP_LONGEST]; /* in no order */
+	struct hp_loop_span spans[HP_LOOP_LONGEST];	/* in no order */
 };
 
 static_assert(sizeof(struct hp_loop_span) == HP_LINE, "format: readers rely on it");

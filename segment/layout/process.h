@@ -16,8 +16,8 @@
 
 /*
  * Process and block states.  FREE: a later process of the same executable, or a
- * later thread of the process, may take it.  MOVING: a process took it and does
- * not say yet which; no one else writes it.
+ * later thread of the process, may take it.  MOVING: a process claimed it but
+ * has not yet said which; nobody else writes it.
  */
 enum hp_state { HP_FREE = 0, HP_TAKEN = 1, HP_MOVING = 2 };
 
@@ -27,7 +27,7 @@ enum hp_ending {
 	HP_ENDING_EXIT = 1,	/* exit() or return from main */
 	HP_ENDING_QUICK = 2,	/* _exit, quick_exit */
 	HP_ENDING_EXEC = 3,	/* became another image */
-	HP_ENDING_DROP = 4,	/* gave up rights: it continues in another segment of the session */
+	HP_ENDING_DROP = 4,	/* dropped rights: it continues in another segment of the session */
 };
 
 struct hp_process {
@@ -45,8 +45,8 @@ struct hp_process {
 	_Atomic uint32_t ending;	/* its process: enum hp_ending */
 	int32_t exit_code;	/* its process, with HP_ENDING_EXIT and _QUICK */
 	uint64_t cpu_ns;	/* its process at its end: user + system; folded ones included */
-	uint64_t peak_rss_kb;	/* its process at its end: largest, of waited children too */
-	_Atomic uint32_t generation;	/* its threads: bumped with each object that goes */
+	uint64_t peak_rss_kb;	/* its process at its end: largest, also of waited-for children */
+	_Atomic uint32_t generation;	/* its threads: bumped with each object that is unloaded */
 	char comm[16];	/* its process: name, 0-terminated */
 	uint32_t account;	/* its process: hp_account, as offset / HP_LINE; 0 = none */
 	uint64_t folded_cpu_ns;	/* its process, when taken over: cpu_ns of the folded ones */
@@ -55,7 +55,7 @@ struct hp_process {
 	uint64_t starttime;	/* its process: field 22 of /proc/PID/stat, 0 = unknown; tells a reused pid */
 	_Atomic uint64_t heaps;	/* its threads: head of the list of hp_heap */
 	_Atomic int64_t heap_peak;	/* its threads: most bytes that were allocated at once, so far */
-	uint64_t allocator_file;	/* its process: offset of a hp_text, whose malloc it is; 0 = not known */
+	uint64_t allocator_file;	/* its process: offset of a hp_text, whose malloc it is; 0 = unknown */
 	int64_t folded_heap_peak;	/* its process, when taken over: sum of the earlier ones' peaks */
 	_Atomic uint32_t heap_epoch;	/* its threads: number of the last peak */
 	uint32_t allocator;	/* its process: enum hp_allocator_kind, perhaps with HP_ALLOCATOR_NEW */
@@ -84,21 +84,21 @@ struct hp_account {
 	uint64_t base_minor;	/* its process */
 	uint64_t base_major;	/* its process */
 	uint64_t base_peak_kb;	/* its process: the kernel's peak at that time */
-	uint64_t children_cpu_ns;	/* its process at its end: children that were waited for, and theirs */
+	uint64_t children_cpu_ns;	/* its process at its end: waited-for children, and theirs */
 	uint32_t began;	/* its process: enum hp_beginning */
 	uint32_t is_joined;	/* the image that followed by exec: this one counts as a part of that */
 	char name[16];	/* its process: of the image when it began, 0-terminated */
 	uint32_t is_followed;	/* the image that followed by exec: it is recorded, too */
-	_Atomic uint32_t waited;	/* its parent: 1 + its status, as wait() told; 0 = unknown */
+	_Atomic uint32_t waited;	/* its parent: 1 + its status, as wait() returned it; 0 = unknown */
 	uint64_t lead_ticks;	/* its process: of its life, before the record's start: from fork or exec on, if known */
 	uint64_t lead_ns;	/* its process: the same where only the CPU time by then is known */
-	_Atomic uint64_t loops; /* its threads: head of the list of hp_loop */
-	_Atomic uint64_t streams; /* its threads: head of the list of hp_stream */
-	_Atomic uint64_t values; /* its threads: head of the list of hp_shown */
-	_Atomic uint64_t lost_values; /* its threads: places that found no room for a record */
-	_Atomic uint64_t lost_streams;	/* its threads: instances that found no room */
-	_Atomic uint64_t futures; /* its threads: head of the list of hp_future */
-	_Atomic uint64_t lost_futures; /* its threads: calls that found no room for a record */
+	_Atomic uint64_t loops;	/* its threads: head of the list of hp_loop */
+	_Atomic uint64_t streams;	/* its threads: head of the list of hp_stream */
+	_Atomic uint64_t values;	/* its threads: head of the list of hp_shown */
+	_Atomic uint64_t lost_values;	/* its threads: places without room for a record */
+	_Atomic uint64_t lost_streams;	/* its threads: instances without room */
+	_Atomic uint64_t futures;	/* its threads: head of the list of hp_future */
+	_Atomic uint64_t lost_futures;	/* its threads: calls without room for a record */
 	uint64_t reserved[1];
 };
 
@@ -112,7 +112,7 @@ struct hp_run {
 	uint64_t major_faults;	/* its process */
 	uint32_t count;	/* its process */
 	uint32_t failed;	/* its process: exit code other than 0, or killed */
-	uint32_t unknown;	/* its process: of them it is not known how they ended */
+	uint32_t unknown;	/* its process: those whose ending is unknown */
 	int32_t status;	/* its process: of the last one that failed, as from wait() */
 	char name[16];	/* set once; "" = an image that ended by exec, and its successor is not recorded */
 	uint64_t lead_ns;	/* its process: and this */
@@ -164,7 +164,7 @@ struct hp_object {
 
 /*
  * Annotations of a place in the source, with include/hotpath.h.  Blocks of
- * equal labels in one object are one record, that of the first that was seen.
+ * equal labels in one object are one record, that of the first one seen.
  */
 enum hp_label_kind {
 	HP_LABEL_BLOCK = 1,	/* a piece of code, counted as a function with this label */
@@ -173,7 +173,7 @@ enum hp_label_kind {
 
 struct hp_label {
 	uint64_t next;	/* set once, as everything here */
-	uint64_t module;	/* offset of the hp_module that holds its descriptor; 0 = none does */
+	uint64_t module;	/* offset of the hp_module that holds its descriptor; 0 = none */
 	uint64_t address;	/* ELF address of the descriptor; without a module this record's offset */
 	uint64_t text;	/* offset of a hp_text */
 	uint64_t file;	/* offset of a hp_text; 0 = unknown */
@@ -190,24 +190,25 @@ struct hp_module {
 	uint64_t begin;	/* lowest and end of its addresses */
 	uint64_t end;
 	uint32_t from;	/* generation when first seen */
-	_Atomic uint32_t to;	/* its process: generation when it went; 0 = there, or there again */
+	_Atomic uint32_t
+		to;	/* its process: generation when it was unloaded; 0 = loaded, or loaded again */
 	uint64_t reserved[2];
 };
 
 #define HP_THREADS_MAX 4096	/* records of a process and those that take its place */
 
-/* A thread that was made by the C library: its creator. */
+/* A thread that was created by the C library: its creator. */
 struct hp_thread {
 	uint64_t next;	/* set once */
 	uint32_t pid;	/* its maker */
 	_Atomic uint32_t tid;	/* itself, last; 0 = it did not begin */
-	uint64_t routine;	/* its maker: address of its function in the process */
-	uint64_t argument;	/* its maker, for itself; with `end`: ns of CPU that it took */
-	uint64_t at;	/* its maker: return address of the call that made it */
-	uint64_t start;	/* its maker: ticks when it was requested */
-	uint32_t path;	/* its maker: id of the hp_step, our functions included; 0 = unknown */
-	uint32_t maker;	/* its maker: its tid */
-	uint64_t end;	/* itself: ticks when its destructors began to run; 0 = it continues, or no one knows */
+	uint64_t routine;	/* its creator: address of its function in the process */
+	uint64_t argument;	/* its creator, about itself; with `end`: ns of CPU that it used */
+	uint64_t at;	/* its creator: return address of the call that created it */
+	uint64_t start;	/* its creator: ticks when it was requested */
+	uint32_t path;	/* its creator: id of the hp_step, our functions included; 0 = unknown */
+	uint32_t maker;	/* its creator: its tid */
+	uint64_t end;	/* itself: ticks when its destructors began to run; 0 = it continues, or nobody knows */
 };
 
 /* A recorded thread's name at its end, if it differs from its process's. */

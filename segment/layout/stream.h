@@ -48,10 +48,10 @@ enum hp_stream_end {
 #define HP_STREAM_NO_ITEMS 4	/* the same of items */
 
 /*
- * The streams that one place opens: those of a thousand files are one record.  An instance that is
- * open has a part of it; later instances use the part again, and its counts continue.
+ * The streams that one place opens: those of a thousand files are one record.  An open instance
+ * has a part of it; later instances reuse the part, and its counts continue.
  *
- *   instances = ended[0] + ... + ended[3] + parts that are taken
+ *   instances = ended[0] + ... + ended[3] + parts in use
  */
 struct hp_stream {
 	uint64_t next;	/* set once */
@@ -84,7 +84,7 @@ struct hp_stream_part {
 	uint32_t pid;	/* who took it */
 	_Atomic uint64_t bytes;	/* any thread: as far as they are known */
 	_Atomic uint64_t
-		first;	/* any thread: ticks of the present instance's first item; 0 = none */
+		first;	/* any thread: ticks of the current instance's first item; 0 = none */
 	_Atomic uint64_t last;	/* any thread: ticks of the last item that was timed */
 	_Atomic uint64_t
 		active_ticks;	/* of earlier instances: from the first item to the last, or the end */
@@ -92,11 +92,11 @@ struct hp_stream_part {
 
 	uint64_t items;	/* owner */
 	_Atomic uint64_t more_items;	/* any thread */
-	_Atomic uint64_t base;	/* who took it: items + more_items of earlier instances */
+	_Atomic uint64_t base;	/* who claimed it: items + more_items of earlier instances */
 	_Atomic uint64_t due;	/* any thread: number of the next item that is timed */
-	_Atomic uint64_t timed;	/* any thread: number of the last one that was */
+	_Atomic uint64_t timed;	/* any thread: number of the last timed one */
 	int64_t credit;	/* any thread: ticks that timing may still take */
-	_Atomic uint32_t settled;	/* any thread: 0 = bytes of the present instance are missing */
+	_Atomic uint32_t settled;	/* any thread: 0 = bytes of the current instance are missing */
 	uint32_t reserved0;
 	uint64_t reserved;
 };
@@ -109,7 +109,7 @@ struct hp_stream_entry {
 	uint64_t number;	/* in the log, from 1; else unused, or being written (seq.h) */
 	uint64_t ticks;
 	uint64_t item;	/* of its instance, from 1 */
-	uint64_t size;	/* bytes of the item; UINT64_MAX = not known */
+	uint64_t size;	/* bytes of the item; UINT64_MAX = unknown */
 	uint32_t tid;
 	uint32_t length;	/* of `text`; HP_STREAM_CUT = there was more */
 	char text[HP_STREAM_BYTES];	/* the program's text for it */

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Stand-ins for libraries that a program may not have: which library's function is after them, and
-# how they are switched off.
+# Stand-ins for libraries that a program may not have: which library's function they call, and how
+# they are switched off.
 
 load helper
 

@@ -4,10 +4,10 @@
 # that logs every duration (preload/call/truth.c), and against the same program with hooks that
 # do nothing, those of the C library.  (virtual.bats has the same on a clock of the program's own.)
 #
-# The processors are shared with whoever else runs here, and a neighbour's burst is not ours to
-# tell from an error: a case that measures may fail twice before it fails.  The bounds on
-# estimates in `make test` catch a gross fault on any machine; the figures of
-# doc/internals/design.md, which a quiet one keeps, are in the cases of HP_TEST_FULL.
+# Other users share the processors, and a neighbour's burst looks like an error: a measuring
+# case fails only after three tries.  The bounds on
+# estimates in `make test` catch a gross fault on any machine; the cases of
+# HP_TEST_FULL check the figures of doc/internals/design.md, which need a quiet one.
 
 load helper
 
@@ -37,7 +37,7 @@ judge()
 	"$ROOT/test/behave/judge.py" "$@"
 }
 
-# In the long run the figures are shown, whatever they are.
+# With HP_TEST_FULL the figures are always shown.
 up_to_3()
 {
 	local try status=1
@@ -52,7 +52,7 @@ up_to_3()
 	return 1
 }
 
-# percentiles SHAPE - of the function that is named so.
+# percentiles SHAPE - of the function with that name.
 percentiles()
 {
 	report "$T/r.json" exact "$HP_BUILD/truth/libhotpath.so" "$1" 1000000 &&
@@ -65,7 +65,7 @@ scale()
 		judge scale "$T/truth" "$T/r.json" "$T/accuracy" "$T/said"
 }
 
-# intervals RUNS - 94 % and more of their rows are inside, of all runs together.
+# intervals RUNS - at least 94 % of the rows of all runs lie inside.
 intervals()
 {
 	local i in all hits=0 rows=0
@@ -95,7 +95,7 @@ cpu_ns()
 	"$T/$1" parent "${@:2}" | sed -n 's/.*CPU \([0-9]*\) ns$/\1/p'
 }
 
-# steps_of NS - how much work a call of so many ns has to do here.
+# steps_of NS - steps that a call of NS ns has to do on this machine.
 steps_of()
 {
 	local i ns least=999999999999
@@ -178,7 +178,7 @@ parent()
 	up_to_3 parent "$(steps_of 20)" 30
 }
 
-# No budget is set; said is how far off it is.
+# No budget is set; the deviation is printed.
 @test "our cost does not show: a parent of calls of next to nothing" {
 	only_in_full
 	run parent 0 1000000

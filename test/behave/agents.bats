@@ -7,8 +7,8 @@ load helper
 
 setup_file()
 {
-	# Works, leaves an agent after that has closed everything, and ends; the agent waits for the file
-	# `go`, works, and makes `gone`.
+	# Works, starts an agent that closes everything, and ends; the agent waits for the file
+	# `go`, works, and creates `gone`.
 	compile leaves <<-'EOF'
 		#include <fcntl.h>
 		#include <stdio.h>

@@ -19,7 +19,7 @@ setup()
 	rm -f "$T/report"
 }
 
-# profiled COMMAND... - prints as without us.
+# profiled COMMAND... - prints the same as without the library.
 profiled()
 {
 	local status=0 bare=0
@@ -71,7 +71,7 @@ all="allocated_count freed_count allocated_bytes live_count live_bytes"
 	profiled "$T/threads" 8 2000
 	[ "allocs $(said allocated_count) bytes $(said allocated_bytes) left $(said live_count) $(said live_bytes)" = "$(python3 - "$T/out" "$T/report" <<-'END'
 	import json, sys
-	# The threads' own memory is the C library's business: its blocks are taken off.
+	# The C library manages the threads' own memory: its blocks are subtracted.
 	said = dict(zip(*[iter(open(sys.argv[1]).read().split())] * 2))
 	sites = json.load(open(sys.argv[2]))["alloc_sites"]
 	other = [s for s in sites["raw"] if not any(f["function"] in ("make", "churn") for f in s["frames"])]
@@ -147,7 +147,7 @@ for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
 @test "alloc: HOTPATH_ALLOC_DEPTH cuts paths, and says so" {
 	HOTPATH_ALLOC_DEPTH=3 profiled "$T/paths" 3000
 	[ "$(said paths_cut)" -gt 0 ]
-	# Of five depths of deep() four look the same then.
+	# Four of the five depths of deep() look the same then.
 	[ "$(python3 -c 'import json, sys
 for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
     if [f["function"] for f in s["frames"]] == ["leaf", "deep", "deep", "(deeper callers)"]: print(s["count"])' "$T/report")" = 2400 ]

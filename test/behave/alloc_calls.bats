@@ -94,7 +94,7 @@ nested 10 10 1 10" ]
 
 @test "calls: left by longjmp or the end of a thread" {
 	LD_PRELOAD=$HP_LIB "$T/calls" jump
-	# After the jump the next block is not told to the call that was left.
+	# After the jump the next block is not charged to the call that was left.
 	[ "$(rows calls count total_bytes inclusive_bytes | grep '^after\|^leaf\|^jumps')" = "after 10 10 70 70
 leaf 11 11 460 460" ]
 	[ "$(rows count | sed -n 's/^run_jumps //p')" -ge 10 ]

@@ -22,7 +22,7 @@ setup()
 	rm -f "$T/report"
 }
 
-# same COMMAND... - with the library as without, but for its report.
+# same COMMAND... - the same with and without the library, except for the report.
 same()
 {
 	local bare=0 status=0
@@ -128,7 +128,7 @@ void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n' | gcc -O1 -g 
 	[ "$(said allocated_count)" -gt 4000 ]
 }
 
-# A program may put something where it has just unmapped something, with MAP_FIXED.
+# With MAP_FIXED a program may map something where it has just unmapped something.
 @test "hard: nothing of ours comes where the program made room" {
 	compile hole -fno-instrument-functions <<-'EOF'
 		#include <stdio.h>

@@ -12,7 +12,7 @@ setup_file()
 	local programs=$ROOT/test/behave/programs name
 	g++ -g -O1 -std=c++17 -fno-builtin -fno-builtin-malloc -Wno-alloc-size-larger-than -c -o "$T/new.o" "$programs/alloc_new.cc"
 	g++ -o "$T/new" "$T/new.o" -lpthread
-	# By the file's path: Debian has the plain names in its packages for developers only.
+	# By the file's path: only Debian's development packages have the plain names.
 	for name in $allocators; do
 		! found lib$name >/dev/null || g++ -o "$T/new-$name" "$T/new.o" -Wl,--no-as-needed "$(found lib$name)" -lpthread
 	done
@@ -39,7 +39,8 @@ setup()
 	rm -f "$T/report"
 }
 
-# told FUNCTION - blocks, bytes, blocks left, bytes left below a function; then frees of nothing known, false answers.
+# told FUNCTION - blocks, bytes, blocks left, bytes left below a function; then frees of unknown
+# blocks, and wrong cache answers.
 told()
 {
 	python3 - "$T/report" "$1" <<-'END'
@@ -63,7 +64,7 @@ counted()
 	[ "$(cat "$T/out") 0 0" = "$(below)" ]
 }
 
-# Its three functions that allocate; throwing, and threads, are the C++ library's business.
+# Its three allocating functions; the C++ library handles throwing and threads.
 below()
 {
 	python3 - "$T/report" <<-'END'

@@ -30,7 +30,7 @@ s = json.load(open(sys.argv[1]))["alloc_sites"]
 print(eval(sys.argv[2]))' "$T/report" "$1"
 }
 
-# proven COMMAND... - it says the same as without us, and no answer was wrong.
+# proven COMMAND... - it prints the same as without the library, and no cached answer was wrong.
 proven()
 {
 	"$@" >"$T/bare" 2>&1
@@ -112,7 +112,7 @@ calls_of()
 	[ "$(sites 's["paths_incomplete"]')" = 0 ]
 	LD_PRELOAD=$HP_LIB "$T/context" 3000 >"$T/out"
 	[ "$(sites 's["paths_incomplete"]')" = 0 ]
-	# Of 48,000 blocks none needs another walk: their stacks are known.
+	# None of the 48,000 blocks needs another walk: their stacks are known.
 	[ "$(sites 's["paths_walked"] < 1000')" = True ]
 	python3 - "$T/report" >"$T/ours" <<-'END'
 	import json, sys

@@ -93,7 +93,7 @@ exported()
 	[[ "$output" == *"nothing to export: nothing was allocated"* ]]
 }
 
-# The threads were looked at before they ended.
+# The threads were scanned before they ended.
 watched()
 {
 	rm -f "$T/report"
@@ -109,7 +109,8 @@ watched()
 	[ "$(jq -r '.threads.data[] | select(.name == "taker") | .mem_diff' "$T/report")" = "-7.0 KB" ]
 }
 
-# Of some 1172 blocks a third is 391 +- 16: six times that far isn't chance (1 in 500 million).
+# A third of some 1172 blocks is 391 +- 16: six times that deviation is not chance (1 in 500
+# million).
 @test "views: sizes and ages of blocks that were drawn are those of all, and change no count" {
 	gcc -g -O1 -o "$T/drawn" "$ROOT/test/behave/programs/alloc_drawn.c"
 	HOTPATH_REPORT=alloc-sizes,alloc-lives,alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/drawn.json \
@@ -167,7 +168,7 @@ watched()
 	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "main") | .freed_bytes] | add' "$T/moved.json")" = $(((11 << 30) + 50000 * 30)) ]
 }
 
-# steady - the bytes held over time, at a machine that lets the helper run.
+# steady - the bytes held over time, on a machine that lets the helper run.
 steady()
 {
 	HOTPATH_REPORT=alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/steady.json \
@@ -219,7 +220,7 @@ steady()
 		"$HP_BUILD/hotpath-run" "$T/inlined"
 	[ "$status" -eq 0 ]
 	[[ "$output" =~ parse' '[^' ']*:3' ← handle ← worker ← start_thread' ]]
-	# No one looked at the threads: their cause is unknown.
+	# Nobody scanned the threads: their cause is unknown.
 	[[ "$output" != *"blocked "* ]]
 }
 

@@ -69,7 +69,7 @@ is_sorted()
 	# The order decides which rows a limit leaves.
 	largest=$(raw alloc-sites peak_bytes | sort -n -r | head -1)
 	[ "$(ask -f json -n 1 --report alloc-sites --sort peak | jq .alloc_sites.raw[0].peak_bytes)" = "$largest" ]
-	# A word that only the environment has is reported, and the report is printed anyway.
+	# An invalid word from the environment is reported, and the report is printed anyway.
 	HOTPATH_SORT=weight run -0 ask --report mutexes
 	[[ $output == *"HOTPATH_SORT: no column 'weight'; the nearest is "* ]]
 	[[ $output == *"Mutex wait"* ]]

@@ -122,7 +122,7 @@ latency_as_said()
 		told --near "$T/said" "$1" delay_total_ns delay_ns
 }
 
-# A preemption between the program's reading of the clock and ours is in one of them only.
+# A preemption between the program's clock reading and ours is in only one of them.
 @test "channels: the time from send to receive is that of the stamps in the messages" {
 	up_to_3 latency_as_said 25
 }
@@ -142,7 +142,7 @@ wait_as_said()
 	up_to_3 wait_as_said starved 25
 }
 
-# Calls that take longer than any wait for no one: the receiver is woken, the sender interrupted.
+# Long calls that wait for nobody: the receiver is woken, the sender interrupted.
 @test "channels: a call that cannot wait did not wait, however long it took" {
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/patient" -x c - <<-'END'
 	#include <fcntl.h>
@@ -266,8 +266,8 @@ full_as_said()
 		told --near "$T/said" 2 blocked_ns blocked_ns
 }
 
-# The receiver sleeps while the sender waits, so that is longer than the difference of two
-# clocks.
+# The receiver sleeps while the sender waits, so the wait is longer than the difference of
+# two clocks.
 @test "channels: time of senders that wait for room, by type of channel, within 2 %" {
 	for type in pipe stream packet datagram named; do
 		up_to_3 full_as_said $type
@@ -292,7 +292,7 @@ full_as_said()
 	[ "$(told label | wc -l)" = 2 ]
 }
 
-# handed MODE - the row of the eventfd, as told in `raw` and in `data`.
+# handed MODE - the row of the eventfd, in `raw` and in `data`.
 handed()
 {
 	said socket handed "$@" || return
@@ -306,7 +306,7 @@ print(*[row[key] for row in json.load(open(sys.argv[1]))["channels"]["data"] if 
 @test "channels: an eventfd that another program was given has bounds, and no queue" {
 	for who in seen unseen; do
 		[ "$(handed $who)" = "50 20 None None"$'\n'"0 0" ]
-		# The first five were taken before it was given.
+		# The first five were taken before it was passed on.
 		[ "$(told type_name delay_sampled_count | grep eventfd)" = "eventfd 5" ]
 	done
 	[ "$(handed all)" = "50 None None None"$'\n'"0 0" ]
@@ -339,8 +339,8 @@ idle_as_said()
 @test "channels: a POSIX message queue, and a child that opens it by its name" {
 	queue posix $COUNTS max_queue_size
 	[[ "$(told label channel_type type_name)" = "/hotpath-test-"*" bounded[5] mqueue" ]]
-	# Another priority came: messages don't come out in the order they went
-	# in.
+	# With another priority, messages do not leave in the order of their
+	# arrival.
 	[ "$(told delay_sampled_count)" = 300 ]
 }
 
@@ -410,7 +410,7 @@ idle_as_said()
 	[ "$(told state)" = closed ]
 }
 
-# A guard, and places that are taken and given back, don't count.
+# A guard, and slots that are acquired and released, do not count.
 @test "channels: semaphores that one thread posts to and another takes from" {
 	HOTPATH_REPORT=channels,sems queue semaphores sent_count received_count
 	[ "$(told label type_name channel_type max_queue_size)" = "tokens semaphore unbounded None" ]
@@ -452,7 +452,7 @@ serve()
 	grep -q 'hotpath_channel_received_total{.*payload="stream"} 1' "$T/metrics"
 }
 
-# Of one that is over, by the record that it left.
+# For an ended one, from its record.
 @test "channels: over HTTP, with the last messages of each" {
 	HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/queue" header >/dev/null
 	serve

@@ -20,7 +20,7 @@ def main():
     with open(sys.argv[1]) as text:
         section = json.load(text)["channels"]
     raw = section["raw"]
-    # Results of threads beside other channels are not what is asked about.
+    # Results of threads besides other channels are not checked.
     raw = [row for row in raw if row["type_name"] != "thread"] or raw
     if len(sys.argv) > 2 and sys.argv[2] == "--as":
         said = said_in(sys.argv[3])

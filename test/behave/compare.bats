@@ -27,7 +27,7 @@ setup_file()
 	"$hotpath" report -f json -n 0 "$T/after.hp.gz" >"$T/after.json"
 }
 
-# asked JQ [ARGUMENT]... - of the comparison in JSON.
+# asked JQ [ARGUMENT]... - evaluates JQ on the comparison in JSON.
 asked()
 {
 	local query=$1
@@ -137,7 +137,7 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	echo "$output"
 	[[ $output == *"grew by more than allowed"* ]]
 	run -0 "$hotpath" compare --fail-above 50 "$T/after.hp.gz" "$T/before.hp.gz"
-	# Rows that are small do not fail, and work is called 5 % more often.
+	# Small rows do not fail, and work is called 5 % more often.
 	run -0 "$hotpath" compare --fail-above 50 --least 101 "$T/before.hp.gz" "$T/after.hp.gz"
 	printf '%s\n' 'functions-timing added calls off' 'alloc * bytes +1M' >"$T/policy"
 	run -0 "$hotpath" compare --policy "$T/policy" "$T/before.hp.gz" "$T/after.hp.gz"
@@ -159,7 +159,7 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	"$hotpath" compare -f html -o "$T/said.html" "$T/before.hp.gz" "$T/after.hp.gz"
 	grep -q '<td class="name">work</td><td>20</td><td>21</td>' "$T/said.html"
 	sed -n 's/.*id="flame-data">//p' "$T/said.html" | sed 's/<\/script>.*//' >"$T/flame.json"
-	# Each graph from both sides, and one side's value is shown as the counterpart on the other.
+	# Each graph is drawn from both sides, and each box also shows the other side's value.
 	jq -c '.graphs[] | select(.key == "time") | [.side, (.self | add), (.other | add)]' "$T/flame.json" >"$T/sums"
 	cat "$T/sums"
 	[ "$(wc -l <"$T/sums")" -eq 2 ]

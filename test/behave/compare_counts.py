@@ -42,7 +42,7 @@ class Symbols:
 
     def __init__(self, path):
         text = subprocess.run(["readelf", "-sW", path], capture_output=True, text=True).stdout
-        self.found = {}  # address -> size, least of the names
+        self.found = {}  # address -> size, alphabetically first name
         names = []
         for line in text.splitlines():
             field = line.split()
@@ -52,7 +52,7 @@ class Symbols:
                 old = self.found.get(address)
                 self.found[address] = (size, min(name, old[1]) if old else name)
         self.starts = sorted(self.found)
-        # Several names for one address, as constructors have: one stands for all.
+        # Several names for one address, as with constructors: one stands for all.
         self.alias = {name: self.found[address][1] for name, address in names}
 
     def name(self, address):

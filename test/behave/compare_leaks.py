@@ -9,7 +9,7 @@ import xml.etree.ElementTree as tree
 
 def key(names):
     names = [name.split("(")[0] for name in names]
-    # As large as there are libraries with thread-local storage: ours is one more.
+    # Its size depends on the number of libraries with thread-local storage: ours is one more.
     if "allocate_dtv" in names:
         return ()
     return tuple(name for name in names if re.fullmatch(sys.argv[3], name))
@@ -48,7 +48,7 @@ for path in sorted(set(theirs) | set(mine)):
     if path and theirs[path] != mine[path] and (theirs[path][1] or mine[path][1]):
         print("memcheck", theirs[path], "ours", mine[path], " < ".join(path))
         bad += 1
-# Outside of these, memory of threads and of the C library's own: nothing of it is lost.
+# Apart from these, memory of threads and of the C library itself: none of it is lost.
 bad += theirs[()][2] != mine[()][2]
 print(f"{len(theirs)} paths, {bad} differ; lost: {sum(r[2] for r in theirs.values())} blocks, "
       f"{sum(r[3] for r in theirs.values())} bytes; not under these: {theirs[()]} {mine[()]}")

@@ -35,11 +35,11 @@ teardown()
 	reports_are_possible
 }
 
-# console ARGUMENTS... - in a terminal of $size; its leftovers come below "exit STATUS".
+# console ARGUMENTS... - in a terminal of $size; what it leaves on the screen follows "exit STATUS".
 console()
 {
 	local line="'$HP_BUILD/hotpath' console"
-	# A separate server: the one before may still be about to end, and would take this one with it.
+	# A separate server: the previous one may still be about to end, and would end this one too.
 	screens=$((${screens:-0} + 1))
 	tmux="tmux -L hp-$$-$screens -f /dev/null"
 	for word; do line+=" '$word'"; done
@@ -62,7 +62,7 @@ not_on_screen()
 	! on_screen "$1"
 }
 
-# shows PATTERN - comes to be seen.
+# shows PATTERN - waits until it is visible.
 shows()
 {
 	eventually on_screen "$1" && return
@@ -390,7 +390,7 @@ own_port()
 	shows 'this key is for the view CPU'
 }
 
-# The functions on top are those whose only call continues: they have none.
+# The functions at the top are those whose only call is in progress: they have none.
 @test "console: HOTPATH_TUI_AUTO_EXPAND_LOGS begins with the first log from a row on" {
 	export HOTPATH_TUI_AUTO_EXPAND_LOGS=0
 	console -r 100 "$pid"
@@ -450,8 +450,8 @@ own_port()
 
 @test "console: started first, it waits; a program that ends leaves its last picture" {
 	mkfifo "$BATS_TEST_TMPDIR/go"
-	# In a separate network namespace other sessions don't exist: they are found by their
-	# sockets.
+	# In a separate network namespace other sessions do not exist: they are found by
+	# their sockets.
 	unshare -n true 2>/dev/null || skip "no network namespaces here"
 	$tmux new-session -d -s c -x 80 -y 24 "exec unshare -n sh -c '
 		(cat \"$BATS_TEST_TMPDIR/go\" >/dev/null
@@ -491,7 +491,7 @@ comes_back_as_it_was()
 	{
 		on_screen "shop .* $(cat "$BATS_TEST_TMPDIR/1") " && on_screen "shop .* $(cat "$BATS_TEST_TMPDIR/2") "
 	}
-	# The first to come may have been the only one for a moment.
+	# The first one may have been the only one for a moment.
 	eventually on_screen 'Profiled programs\|Live'
 	on_screen 'Profiled programs' || press a
 	eventually both
@@ -714,7 +714,7 @@ comes_back_as_it_was()
 		terminal "'$HP_BUILD/hotpath' console -r 100 $dead"
 		eventually on_screen "pid $dead .*Live"
 		eventually on_screen '^sell  *[1-9]'
-		# No one is left to say that it ended; the console has not looked yet, perhaps.
+		# Nobody is left to report that it ended; the console may not have noticed yet.
 		$tmux send-keys -t c p
 		eventually on_screen PAUSED
 		kill -9 $(pgrep -x hotpath-sampler) $dead
@@ -738,7 +738,7 @@ comes_back_as_it_was()
 		stays()
 		{
 			last=$(screen | grep '^sell')
-			# Long enough for the console to look again, and for an open call to continue.
+			# Long enough for the console to refresh, and for an open call to continue.
 			for look in {1..20}; do "$HP_BUILD/hotpath" list >/dev/null; done
 			"$HP_BUILD/hotpath" report --session $other -r functions-timing &&
 				on_screen "pid $dead .*Ended" && [ "$(screen | grep '^sell')" = "$last" ]
@@ -789,7 +789,7 @@ END
 		console -r 100 "$(cat "$T/stores.pid")"
 		shows '^sell_for_ever  *1 .* ≥ [1-9]'
 		shows '^sell  *[1-9]'
-		# Each of those that are after it is another one.
+		# Each later one is a different one.
 		press / S t o r e
 		shows '^Store‹string›::put  *1,000 '
 		shows '^Store‹string›::get  *[1-9]'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# console_scene.bash - the console in tmux, for scenes in a namespace of their own, where bats is not.
+# console_scene.bash - the console in tmux, for scenes in their own namespace, outside bats.
 
 # Until a command succeeds.
 eventually()

@@ -14,15 +14,15 @@ import subprocess
 import sys
 import tempfile
 
-# Of the function that is slow: a quarter more than an estimator without samples had in a simulation.
+# For the slow function: a quarter more than an estimator without samples had in a simulation.
 WIDEST = {"constant": 2.5, "random": 67.5, "few": 26.3, "last": 105, "thousandth": 32.5, "periodic": 90,
           "burst": 18.8, "alternating": 76.3, "both": 163.8, "caller": 163.8, "doubling": 43.8,
           "first": None, "drifting": None, "recursion": None, "p64": None, "p128": None, "p1000": None,
           "tens": None, "soon": None, "seldom": None}
 SLOW = {"alternating": "other", "both": "other", "recursion": "deep", "seldom": "other"}
 READINGS_NS = 20  # of a timed call, on the program's clock
-ENOUGH = 100  # runs, for shares of them
-FEW = 1.6  # times as wide may be what a few runs have
+ENOUGH = 100  # number of runs from which shares are judged
+FEW = 1.6  # factor by which a few runs may be wider
 
 
 class Cover:
@@ -44,7 +44,7 @@ class Cover:
 
 def run(program, library, shape, calls, seed, path):
     """(truths by name, rows by name)"""
-    # A context switch that is noted takes no time on this clock, and is told as taking the gap's excess.
+    # A noted context switch takes no time on this clock, and is charged with the gap's excess.
     environment = dict(os.environ, HOTPATH_REPORT="functions-timing", HOTPATH_OUTPUT_FORMAT="json",
                        HOTPATH_OUTPUT_PATH=path, HOTPATH_FUNCTIONS_LIMIT="0", HOTPATH_LOGS_LIMIT="0",
                        HOTPATH_CPU="off", LD_PRELOAD=library, GLIBC_TUNABLES="glibc.pthread.rseq=0")
@@ -95,7 +95,7 @@ def main():
                 print(f"{shape}: {extra:.0f} ns for further timed calls, of an excess of {excess:.0f} ns")
                 wrong += 1
     print(f"{held} of {asked} hold")
-    # One run of a shape is chance: then a quarter of them may be off.
+    # A single run of a shape depends on chance: then a quarter of them may be off.
     return wrong > (0 if runs >= ENOUGH else len(WIDEST) // 4) or held < 0.85 * asked
 
 

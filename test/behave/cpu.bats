@@ -118,8 +118,8 @@ profile()
 		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$@" >"$T/share"
 }
 
-# Samples are as the CPU time was: at 300 or more, 10 points are 4 sigma.  Of both functions together:
-# additional work of the kernel on a busy machine is in neither.
+# Samples follow the CPU time: at 300 or more, 10 points are 4 sigma. The share is of both functions
+# together: neither has the kernel's additional work on a busy machine.
 shares_are_right()
 {
 	local was
@@ -211,7 +211,7 @@ HOTPATH_CPU=off: no samples were taken" ]
 	[[ "$output" == *"HOTPATH_CPU: 'magic' is not allowed; auto|perf|timer|samply|off"* ]]
 }
 
-# Waits of known number and least length, each for another thing.
+# Waits of known number and minimum length, each with another cause.
 waits_are_known()
 {
 	compile waits -fno-instrument-functions <<-'END' || return
@@ -278,8 +278,8 @@ offcpu()
 	END
 }
 
-# Counters are opened beside the program, which may wait before that on a busy machine: so a try
-# may come too late for the first wait, but not each of them.
+# Counters are opened while the program runs, so on a busy machine a try may be too late for the
+# first wait, but not every try is.
 in_one_of_5()
 {
 	local try
@@ -313,7 +313,7 @@ waits_have_places()
 	[ $status = 0 ] || in_one_of_5 waits_have_places
 }
 
-# By a user who may not see the kernel: 77 = nothing at all.
+# As a user who may not sample the kernel: 77 = nothing at all.
 times_are_told()
 {
 	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
@@ -321,7 +321,7 @@ times_are_told()
 		--clear-groups "$other/hotpath-run" "$other/waits"
 	cp "$other/json" "$T/json"
 	grep -q "not permitted" "$T/json" && return 77
-	# 20 sleeps of 10 ms, 2 of 500 ms together, and waits for them by the other thread.
+	# 20 sleeps of 10 ms, 2 of 500 ms in total, and the other thread's waits for them.
 	[ "$(offcpu "sum(r['blocked_ns'] for r in raw) >= 700e6 * 2 - 250e6")" = True ] &&
 		[ "$(offcpu "sum(r['waits'] for r in raw) >= 24")" = True ]
 }
@@ -331,7 +331,7 @@ times_are_told()
 
 	needs_perf
 	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
-	# The folder of the tests is not for everybody.
+	# Other users cannot read the tests' folder.
 	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
 	waits_are_known env
 	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/waits" "$other" 2>/dev/null || true
@@ -479,7 +479,7 @@ work_of_report()
 		report = json.load(open(sys.argv[1]))
 		summary = report["summary"]
 		print(summary)
-		# The program has no hooks: all of it is the stand-ins'.
+		# The program has no hooks: all of it belongs to the stand-ins.
 		assert summary["profiling_cost_ns"] == report["functions_cpu"]["profiler_ns"]
 		assert 0 < summary["profiling_cost_error_ns"] < summary["profiling_cost_ns"]
 		assert 0 < summary["profiling_helper_ns"]

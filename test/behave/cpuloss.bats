@@ -55,7 +55,7 @@ setup()
 	cd "$BATS_TEST_TMPDIR"
 }
 
-# asked EXPRESSION - of the section `c`.
+# asked EXPRESSION - evaluates it on the section `c`.
 asked()
 {
 	python3 -c "import json; c = json.load(open('json'))['functions_cpu']; print($1)"
@@ -67,7 +67,7 @@ asked()
 	# A user who may only see their own threads must sample them thread by
 	# thread.
 	[ "$(id -u)" != 0 ] || as="setpriv --reuid=65534 --regid=65534 --clear-groups"
-	# The folder of the tests is not for everybody.
+	# Other users cannot read the tests' folder.
 	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
 	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/short" "$other" 2>/dev/null || true
 	chmod -R a+rX "$other"
@@ -85,7 +85,7 @@ asked()
 	tr '\n' ' ' <table | grep -Eq 'of CPU time without|no sample was taken in [0-9.]+ [a-z]+ of CPU time'
 }
 
-# Root, or CAP_PERFMON, or a kernel that lets all.
+# Root, or CAP_PERFMON, or a kernel that permits everybody.
 sees_all()
 {
 	python3 - <<-'EOF'
@@ -108,6 +108,6 @@ sees_all()
 	asked "{k: v for k, v in c.items() if k not in ('data', 'raw')}, $(cat cpu)"
 	asked "c['raw'][:5]"
 	[ "$(asked "$least < c['total_samples'] / 1e6 / $(cat cpu) < 1.15")" = True ]
-	# Half a ms of each thread, less the kernel's part of its start.
+	# Half a ms of each thread, minus the kernel's part of its start.
 	[ "$(asked "0.8 < next(r['inclusive_samples'] for r in c['raw'] if r['name'] == 'brief') / c['sample_count'] * $(cat cpu) / 2 < 1.1")" = True ]
 }

@@ -48,7 +48,7 @@ setup()
 	[ -e "$T/allowed" ] || skip "perf_event_open is refused here"
 }
 
-# opened VARIABLE=VALUE [MS] - the events that the helper opens, by strace's words, once each.
+# opened VARIABLE=VALUE [MS] - the distinct events that the helper opens, as strace prints them.
 opened()
 {
 	rm -f "$T/trace"
@@ -65,7 +65,7 @@ asked()
 
 @test "rate: who asks for waits alone is not interrupted for samples" {
 	local ms
-	# On a busy machine the helper, with strace, may come when the last nap is over.
+	# On a busy machine the helper, with strace, may start after the last nap.
 	for ms in 300 3000 30000; do
 		[[ $(opened HOTPATH_REPORT=offcpu $ms) =~ SW_DUMMY ]]
 		run -1 grep 'CPU_CLOCK\|CPU_CYCLES' "$T/trace"
@@ -109,7 +109,7 @@ asked()
 	[ "$(asked "a['functions_cpu']['sample_count'] <= 0.8 * 999 * $(cat "$T/cpu")")" = True ]
 	# A busy machine loses timer ticks; then too few samples are left of the first second.
 	[ "$(asked "a['functions_cpu']['sample_count'] >= 249 * 2.6")" = True ] || skip "this machine lost most samples"
-	# Weights that differ make a sample worth less: the error is that of fewer.
+	# Unequal weights make a sample worth less: the error is that of fewer samples.
 	[ "$(asked "all(r['self_effective'] <= r['self_samples'] for r in a['functions_cpu']['raw'])")" = True ]
 	[ "$(asked "max(r['self_effective'] / r['self_samples'] for r in a['functions_cpu']['raw'] if r['self_samples'] > 250) < 0.95")" = True ]
 	# The kept run and its exports know.
@@ -137,7 +137,7 @@ assert 1.05 < a["meta"]["interval"] < 4'
 			return 0;
 		}
 	END
-	# Until it has seen more waits than it took samples, each with a stack.
+	# Waits until there are more waits than samples, each with a stack.
 	for naps in 300 3000 30000; do
 		HOTPATH_REPORT=functions-cpu,offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/naps" $naps
 		[ "$(asked "a['functions_cpu'].get('complete_count', 0) <= a['functions_cpu'].get('sample_count', 0)")" = True ]
@@ -239,7 +239,7 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	asked "a['functions_cpu']['source']" >"$T/source"
 	grep -q clock "$T/source" || skip "the processor's counters have no timer"
 	asked "{k: v for k, v in a['functions_cpu'].items() if k not in ('data', 'raw')}, $(cat "$T/cpu")"
-	# Whoever may see all CPUs has these sampled once there are too many switches.
+	# With permission for all CPUs, CPUs are sampled once there are too many switches.
 	if [ "$(asked "a['functions_cpu'].get('is_by_cpu')")" = True ]; then
 		[ "$(asked "a['functions_cpu']['frequency_hz']")" = 249 ]
 		[ "$(asked "a['functions_cpu']['total_samples'] / 1e6 < 1.2 * $(cat "$T/cpu")")" = True ]
@@ -247,8 +247,8 @@ assert 1.05 < a["meta"]["interval"] < 4'
 		return
 	fi
 	[ "$(asked "a['functions_cpu']['frequency_hz'], a['functions_cpu']['frequency_low_hz']")" = "249 49" ]
-	# 249 a second would be half as many again, with the first scans late; each stands for the time
-	# between two, of either rate.
+	# 249 per second, with late first scans, would be half as many again; each sample stands for
+	# the time between two at its rate.
 	[ "$(asked "a['functions_cpu']['sample_count'] < 170 * $(cat "$T/cpu")")" = True ]
 	[ "$(asked "6000 < a['functions_cpu']['total_samples'] / a['functions_cpu']['sample_count'] < 20500")" = True ]
 	[ "$(asked "a['functions_cpu']['total_samples'] / 1e6 < 1.2 * $(cat "$T/cpu")")" = True ]
@@ -260,7 +260,8 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	HOTPATH_CPU_HZ=249 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/cpu"
 	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ]
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 600 switches >"$T/switches"
-	# Others may take the processor from it as often (HP_CALM_HZ is for 2500 switches in a second of CPU time).
+	# Other programs may preempt it as often (HP_CALM_HZ is for 2500 switches per second of CPU
+	# time).
 	cat "$T/switches"
 	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ] || [ "$(cat "$T/switches")" -ge 250 ]
 }

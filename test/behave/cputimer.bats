@@ -96,7 +96,7 @@ profile()
 		HOTPATH_OUTPUT_PATH="$T/json" "$@" >"$T/share"
 }
 
-# A tick in 4 ms at least: 500 samples of 2 s, where 10 points are 5 sigma.
+# At least one tick in 4 ms: 500 samples in 2 s, where 10 points are 5 sigma.
 shares_are_right()
 {
 	local was
@@ -110,7 +110,8 @@ shares_are_right()
 @test "timer: who asks for samples gets them where perf_event_open is refused" {
 	profile refused "$HP_RUN" "$T/shares" 2000
 	shares_are_right
-	# Of 2 s of CPU time; but on a busy processor few of the ticks meet a program that is taken off at most of them.
+	# For 2 s of CPU time; but on a busy processor a program that is preempted at most ticks
+	# gets few of them.
 	[ "$(value "0.1 < cpu['total_samples'] / 2e6 < 1.5")" = True ]
 	[ "$(value "cpu['has_kernel']")" = False ]
 }
@@ -171,7 +172,7 @@ shares_are_right()
 	EOF
 	HOTPATH_CPU=timer HOTPATH_SEGMENT_PATH=$T/segment HOTPATH_SEGMENT_SIZE=8M profile "$HP_RUN" "$T/crowd"
 	[ "$(cat "$T/share")" = 1 ]
-	# 1600 rings would be 100 MiB; those that are given back are used again.
+	# 1600 rings would be 100 MiB; freed ones are reused.
 	[ "$(value "cpu['lost_count']")" = 0 ]
 }
 
@@ -224,7 +225,7 @@ shares_are_right()
 	refused strace -f -qq -e trace=timer_create,perf_event_open -o "$T/trace" \
 		"$HP_RUN" "$T/shares" 300 2>"$T/table" >/dev/null
 	run -1 grep timer_create "$T/trace"
-	grep -A 8 "^cpu - " "$T/table" | tr '\n' ' ' | grep -q "HOTPATH_CPU=timer takes samples by timers"
+	grep -A 8 "^cpu - " "$T/table" | tr '\n' ' ' | grep -q "HOTPATH_CPU=timer for samples by timers"
 	strace -f -qq -e trace=timer_create,perf_event_open -o "$T/trace" \
 		"$HP_RUN" --cpu timer "$T/shares" 50 2>"$T/table" >/dev/null
 	grep -q timer_create "$T/trace"

@@ -6,7 +6,7 @@ load helper
 
 setup_file()
 {
-	# Two threads work N times each, and it waits for the end of its input: see many.py.
+	# Two threads work N times each, then it waits for the end of its input: see many.py.
 	compile live <<-'EOF'
 		#include <pthread.h>
 		#include <stdlib.h>
@@ -35,7 +35,7 @@ setup_file()
 			return 3;
 		}
 	EOF
-	# Forks until it may not; each child works, and waits for all.
+	# Forks until it is refused; each child works, and waits for all.
 	compile bomb <<-'EOF'
 		#include <errno.h>
 		#include <stdio.h>
@@ -85,7 +85,7 @@ teardown_file()
 	[ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || skip "no other user can be had here"
 	other=$(cat "$T/other")
 	cd "$other"
-	# A user whom no one else is.
+	# A user id that nobody else has.
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$other/report HOTPATH_REPORT=all HOTPATH_KEEP=0 \
 		setpriv --reuid 54321 --regid 54321 --clear-groups bash -c \
 		'ulimit -u 80; LD_PRELOAD=$0/libhotpath.so exec "$0/bomb"' "$other" >"$T/said" 2>"$T/err"
@@ -98,7 +98,7 @@ teardown_file()
 	[ "$(counts_in report | grep '^work ')" = "work $count" ]
 }
 
-# helper_files LEAST MOST - so many descriptors the helper of this test has.
+# helper_files LEAST MOST - the helper of this test has this many descriptors.
 helper_files()
 {
 	local pid count
@@ -113,7 +113,7 @@ helper_files()
 	return 1
 }
 
-# Their end would take time that grows with the square of their number.
+# Ending them would take time that grows with the square of their number.
 @test "crowd: threads that begin with their maker's events get no events of their own" {
 	local most
 	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
@@ -126,7 +126,7 @@ helper_files()
 	read -r line <&9
 	[ "$line" = ready ]
 	eventually helper_files 5 $most
-	# Whatever it has still to open, it has opened.
+	# By now it has opened everything.
 	sleep 1
 	helper_files 5 $most
 	echo >&8

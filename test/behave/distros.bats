@@ -62,7 +62,7 @@ program()
 	EOF
 }
 
-# is_right NAME FLAGS... - compiles it so, and checks its behaviour and the report.
+# is_right NAME FLAGS... - compiles it with FLAGS, and checks its behaviour and the report.
 is_right()
 {
 	local name=$1
@@ -103,8 +103,8 @@ assert any(row["count"] == 6000 for row in report["mutexes"]["raw"]), report["mu
 	readelf -nW "$T/marked" | grep -q SHSTK
 }
 
-# Bytes that the kernel would write into a pipe, untouched pages too: of private mappings that may be
-# written.
+# Bytes of writable private mappings, untouched pages included, that the kernel would write into a
+# pipe.
 @test "distributions: a core dump through a pipe is not much larger" {
 	cat >"$T/dumped.py" <<-'EOF'
 		import re

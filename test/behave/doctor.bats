@@ -13,8 +13,9 @@ setup_file()
 	compile app <"$T/tiny.c"
 }
 
-# doctor LEVEL ID COMMAND... - runs the command, which ends in a visit as JSON, and
-# expects the check to come out so; its finding, missing and remedy are in variables.
+# doctor LEVEL ID COMMAND... - runs the command, which prints doctor's JSON, and
+# expects check ID to have this LEVEL; its finding, missing and remedy are in
+# variables.
 doctor()
 {
 	local level=$1 id=$2 status=0
@@ -479,8 +480,8 @@ old_libc()
 	[ "$status" = 1 ]
 	[[ $output == *"programs there cannot be counted"* ]]
 	doctor ok libc "$HP" doctor --json --root /
-	# Truncated anywhere it isn't recognised as a C library, and nothing
-	# worse.
+	# Truncated at any point, it is not recognised as a C library, and
+	# nothing worse happens.
 	for size in 0 63 64 200 1000 4096 8000; do
 		old_libc "$T/cut/lib64"
 		truncate -s "$size" "$T/cut/lib64/libc.so.6"

@@ -11,7 +11,8 @@ setup()
 	cd "$BATS_TEST_TMPDIR"
 }
 
-# resolver NAME - two programs $T/NAME-now and -late, with a library: C code of a resolver on stdin.
+# resolver NAME - two programs $T/NAME-now and -late, with a library; the C code of the resolver is
+# on stdin.
 resolver()
 {
 	local name=$1 bind
@@ -53,7 +54,7 @@ resolver()
 	done
 }
 
-# same_with PROGRAM - its output and status are those without us.
+# same_with PROGRAM - its output and status are the same as without the library.
 same_with()
 {
 	local bare with

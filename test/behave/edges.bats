@@ -34,7 +34,7 @@ setup()
 	cd "$BATS_TEST_TMPDIR"
 }
 
-# Between hours and days of use are needed to fill them: the segment is a file, and they are set.
+# Filling them would take hours or days: the segment is a file, so the test sets them.
 @test "edges: counters of 32 bits that are full stay so, or carry" {
 	mkfifo input
 	HOTPATH_SEGMENT_PATH=$PWD/segment LD_PRELOAD=$HP_LIB "$T/edges_full" <input >out 2>err 3>&- &
@@ -57,7 +57,7 @@ setup()
 	for name in instances timeouts untold; do
 		grep -x "$name 4294967295" after
 	done
-	# When the last counted one ends, counting of closed ones ends.
+	# When the last counted one ends, closed ones are no longer counted.
 	[ "$(awk '/^closed/ { print ($2 <= 4294967295) }' after)" = 1 ]
 	for name in rare tail; do
 		[ "$(awk -v name=$name '$1 == name { print ($2 > 4294967296 && $2 < 4294980000) }' after)" = 1 ]

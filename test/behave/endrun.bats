@@ -31,7 +31,7 @@ record()
 		LD_PRELOAD=$HP_LIB "$T/$1"
 }
 
-# opened LIST - files that a report of $T/record opens, or tries to.
+# opened LIST - files that a report of $T/record opens or tries to open.
 opened()
 {
 	strace -f -e trace=open,openat -o "$T/trace" \
@@ -132,7 +132,7 @@ opened()
 	grep -q 'libc.*= [0-9]' "$T/trace2"
 	grep -c "$id\|${id:2}.debug" "$T/trace1" "$T/trace2" || true
 	[ "$(stat -c %a "$XDG_STATE_HOME/hotpath/.debug-$id")" = 600 ]
-	# Once for its symbols, and not by libdw, for lines.
+	# Once for its symbols, but not by libdw for lines.
 	[ "$(grep -c "${id:2}.debug" "$T/trace2")" = 1 ]
 	[ "$(grep -c "${id:2}.debug" "$T/trace1")" -gt 1 ]
 }

@@ -27,7 +27,7 @@ ends_alike()
 		echo "$how: status $status, bare $bare; $(cat "$T/err.txt")"
 		[ $status = $bare ]
 		cmp "$T/bare.txt" "$T/out.txt"
-		# Of a program that is killed it is written after the end, by the helper.
+		# If the program is killed, the helper writes the report after its end.
 		report_comes "$T/report"
 		# A reported status is the true one; without the runner only the kernel can give
 		# it.
@@ -100,7 +100,7 @@ ends_alike()
 	ends_alike closed 1000 0
 }
 
-# /proc shows its children by other numbers there, and the helper is one of them.
+# There /proc shows its children under other numbers, and the helper is one of them.
 @test "ends: process 1 with the /proc of another namespace waits for its own children only" {
 	unshare -p true 2>/dev/null || skip "no PID namespaces here"
 	compile waits_all <<-'EOF'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ends.c - a program that calls `tick` 1000 times, says something on stdout and
- * ends in the way its argument names; ends.bats wants all ticks in the report.
+ * ends.c - a program that calls `tick` 1000 times, prints something and ends in
+ * the way its argument names; ends.bats expects all ticks in the report.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void repeat(void (*what)(void), int times)
 		what();
 }
 
-/* Two thirds of a shell's work: a child that ticks and one that becomes `true`. */
+/* Like a shell: a child that ticks and one that becomes `true`. */
 static int end_fork(void)
 {
 	for (int i = 0; i < 2; i++) {
@@ -47,7 +47,7 @@ static int end_fork(void)
 	return 0;
 }
 
-/* No child of ours may be seen by it. */
+/* It must not see any child of ours. */
 static int end_wait(void)
 {
 	while (wait(NULL) > 0)

@@ -51,7 +51,7 @@ setup_file()
 	EOF
 }
 
-# Each process is counted, and none leaves anything but counts: 525 bytes of the segment, 1 kB in the helper.
+# Each process is counted, and leaves only counts: 525 bytes in the segment, 1 kB in the helper.
 @test "endure: a storm of short processes is folded" {
 	local count=400 used refused
 
@@ -76,7 +76,8 @@ setup_file()
 	[ "$(awk '/VmHWM/ { print $2 }' out)" -lt $((20000 + count)) ]
 }
 
-# Their stacks are unmapped at once, so the loader's last step is to free the maker's allocations for them.
+# Their stacks are unmapped at once, so the loader finally frees the allocations that their creator
+# made for them.
 @test "endure: detached threads that allocate nothing leave nothing" {
 	compile detached <<-'EOF'
 		#include <pthread.h>
@@ -113,7 +114,7 @@ setup_file()
 }
 
 @test "endure: the program, or its helper, is killed at any moment: the report is there, and right" {
-	unset HOTPATH_EXIT_WAIT_MS	# a helper that was killed before it came up is waited for
+	unset HOTPATH_EXIT_WAIT_MS	# waits for a helper that was killed before it started
 	compile kept_count <<-'EOF'
 		#include <fcntl.h>
 		#include <stdint.h>
@@ -220,7 +221,7 @@ teardown()
 	is_all_there
 }
 
-# Another version knows another segment: its magic number is changed in a copy.
+# Another version has another segment format: a copy gets another magic number.
 other_version()
 {
 	mkdir -p "$BATS_TEST_TMPDIR/bin"
@@ -301,7 +302,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 	begin
 	local pid cpus
 	pid=$(pgrep -P "$program" works)
-	# Those that we may have, where 0 is possible.
+	# Descriptors that may be ours, if 0 is possible.
 	cpus=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
 	for cpu in $cpus $cpus $cpus; do
 		taskset -apc "$cpu" "$pid" >/dev/null
@@ -313,7 +314,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 	is_all_there
 }
 
-# As where a program loses the rights to its session, and begins a new one.
+# As when a program loses the rights to its session and starts a new one.
 @test "endure: several sessions write one file: who comes last has all of it" {
 	cd "$BATS_TEST_TMPDIR"
 	for _ in {1..10}; do
@@ -326,7 +327,8 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 	done
 }
 
-# 2^31 events of a counter take minutes: the segment is a file, and its counters are set to just before that.
+# 2^31 events take minutes to count: the segment is a file, so its counters are set to just below
+# that.
 @test "endure: counters of 32 and of 31 bits are exceeded, and nothing is lost" {
 	export HOTPATH_TIMING=exact
 	begin
@@ -346,7 +348,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 	[ "$(counts_in report | grep '^work ')" = "work $calls_after" ]
 }
 
-# A process whose record is left in a segment is dead, and its number is another program's.
+# A process whose record is left in a segment is dead, and another program has its number.
 @test "endure: a number of a process that is used again is not mixed up" {
 	unshare --pid --net --fork --mount-proc sh -c 'echo 4000 >/proc/sys/kernel/ns_last_pid' 2>/dev/null ||
 		skip "numbers of processes cannot be chosen here"
@@ -375,7 +377,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 		exec 7>first
 		until [ -s segment ] && [ "$(od -An -t u4 -j 200 -N 4 segment)" -gt 0 ] &&
 			"$hotpath" report segment -f json | grep -q '"work"'; do sleep 0.02; done
-		# No one is left to say that it ended.
+		# Nobody is left to report that it ended.
 		kill -9 $(od -An -t u4 -j 200 -N 4 segment) $dead
 		wait $dead
 		# The same number, a program that is not profiled.
@@ -389,7 +391,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 		kill -9 $plain
 		wait $plain
 		touch out
-		# And one that is.
+		# And a profiled one.
 		echo $((dead - 1)) >/proc/sys/kernel/ns_last_pid
 		LD_PRELOAD=$HP_LIB "$T/other" <second >out 2>/dev/null &
 		other=$!
@@ -402,7 +404,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 		exec 8>&-
 		wait $other
 	EOF
-	# Sessions are found by names of the network namespace: others' are not to be seen.
+	# Sessions are found by names in the network namespace, which hides those of others.
 	run unshare --pid --net --fork --mount-proc bash "$BATS_TEST_TMPDIR/scene"
 	echo "$output"
 	diff - <(grep -v Killed <<<"$output") <<-'WANTED'

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# exact.bash - is the report's count of every function the true one?  Runs a
+# exact.bash - does the report have the true count of every function?  Runs a
 # program three times on the same input: natively under the oracle and under
 # hotpath, and in callgrind (with the oracle in the same run, since addresses
-# differ there); compare_counts.py sets the numbers beside each other.
+# differ there); compare_counts.py compares the numbers.
 
 build_oracle()
 {
 	gcc -O2 -g -fPIC -shared -o "$T/oracle.so" "$ROOT/test/behave/oracle.c"
 }
 
-# In callgrind, everything by its full name.
+# In callgrind, everything has its full name.
 callgrind()
 {
 	ORACLE=$T/callgrind.oracle LD_PRELOAD=$T/oracle.so valgrind -q --tool=callgrind \
@@ -35,7 +35,7 @@ exact()
 		--report "$T/report.json"
 }
 
-# Text, tables, closures and errors: small, since callgrind is 50 times slower.
+# Text, tables, closures and errors, all small, since callgrind is 50 times slower.
 lua_script()
 {
 	cat <<'END'

@@ -81,7 +81,7 @@ scenes()
 	[ -n "$HP_TEST_FULL" ] || echo "$1"
 }
 
-# some PARTS - every how manyeth call fails.
+# some PARTS - every Nth call fails.
 some()
 {
 	if [ -n "$HP_TEST_FULL" ]; then echo 1; else echo "$1"; fi
@@ -94,7 +94,7 @@ strace_works()
 
 @test "faults: calls of the library fail, and the program goes on" {
 	strace_works
-	unset HOTPATH_EXIT_WAIT_MS	# it continues without a helper that does not come up
+	unset HOTPATH_EXIT_WAIT_MS	# it continues if the helper does not start
 	python3 "$ROOT/test/behave/faults.py" target "$HP_BUILD" "$T/victim" "$(some 8)"
 }
 
@@ -116,7 +116,7 @@ sites()
 	SITES_SCENES=$(scenes "threads memory channels") sites once+always "$(some 24)"
 }
 
-# Each is refused forever: a fact that a wait would have shown must be
+# Each is refused forever: facts that a wait would have shown must be
 # requested.
 @test "faults: the helper ends with its program where its waits are refused" {
 	SITES_SCENES=threads SITES_ONLY='^(epoll_wait|epoll_ctl|futex|eventfd|eventfd_read|eventfd_write|pidfd_open|poll|waitid) |at sampler/end' \

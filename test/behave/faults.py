@@ -18,9 +18,10 @@ import outcome  # noqa: E402
 
 ERRORS = dict(outcome.ERRORS, **{
     "eventfd2": "EMFILE", "pread64": "EIO",
-    # The C library ends a program that is told anything else here.
+    # The C library ends the program on any other result here.
     "futex": "EINVAL"})
-# These do not fail, or are the program's, passed on; without the last the loader cannot begin.
+# These cannot fail, or are the program's own calls passed on; without the last one the loader
+# cannot start.
 NEVER = {"exit", "exit_group", "rt_sigreturn", "restart_syscall", "execve", "getpid", "getppid", "gettid",
          "getuid", "geteuid", "getgid", "getegid", "umask", "sched_yield", "pipe2",
          "brk", "set_robust_list", "arch_prctl", "set_tid_address", "rseq"}
@@ -52,7 +53,8 @@ def calls_of(trace, is_ours):
 def of_library(exported):
     """The stack begins in libc, and goes on in a function of ours that is no stand-in."""
     def is_ours(call, stack):
-        # Stand-ins of the wait family share the function that waits: it waits for the program.
+        # Stand-ins of the wait family share the waiting function, which waits on behalf of the
+        # program.
         if call in ("wait4", "waitid") and any(re.search(r"libhotpath\.so\(wait(pid|id|3|4)?[@+]", line) for line in stack):
             return False
         for line in stack:
@@ -105,7 +107,7 @@ def main():
         for how in ("preload", "run"):
             command = [program] if how == "preload" else [os.path.join(build, "hotpath-run"), program]
             strace = ["strace", "-o", trace, "-E", "LD_PRELOAD=" + library]
-            # By hotpath-run the library comes with the environment of the program only.
+            # With hotpath-run only the program's environment loads the library.
             if how == "run":
                 strace = [os.path.join(build, "hotpath-run"), "--", "strace", "-o", trace]
                 base["HOTPATH_PROCESS_NAMES"] = os.path.basename(program)

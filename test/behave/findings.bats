@@ -7,7 +7,7 @@ load helper
 
 setup_file()
 {
-	# Two children after another each time, or as many at once as there are.
+	# Two children, one after the other, or all at once.
 	compile children -w <<-'END'
 	#include <stdlib.h>
 	#include <sys/wait.h>
@@ -53,7 +53,7 @@ for found in json.load(sys.stdin)["findings"]:
 	grep -q '^sleeps measured [1-9]' "$T/found"
 	findings "$T/surface.hp" >"$T/found"
 	grep -q '^lock-across-io likely [1-9]' "$T/found"
-	# The lock's finding says it all: it is not told twice.
+	# The lock's finding covers it: it is not reported twice.
 	run ! grep -q '^lock-contention' "$T/found"
 }
 
@@ -75,7 +75,7 @@ report = json.load(sys.stdin)
 for found in report["findings"]:
     for evidence in found["evidence"]:
         if evidence["section"] == "waits":
-            continue	# its rows are objects; the evidence is the place of the holder
+            continue	# its rows are objects; the evidence names the place of the holder
         names = {row.get("name") or row.get("label") for row in report[evidence["section"]]["data"]}
         assert evidence["row"] in names, (evidence, names)'
 }
@@ -104,7 +104,7 @@ for found in report["findings"]:
 }
 
 @test "findings: a run that is too short is not judged" {
-	# Where little CPU time is given, the shortest program may take longer than that.
+	# With little CPU time available, even the shortest program may take longer.
 	for try in {1..20}; do
 		"$HP_RUN" "$(type -P true)" 2>/dev/null
 		HOTPATH_REPORT=short "$HP_BUILD/hotpath" report -f json true >"$T/json"

@@ -53,7 +53,7 @@ compiled()
 	counts_in "$T/app.json" >"$T/counts"
 }
 
-# fake NAME TEXT - a compiler that says TEXT on stderr and that it is gcc
+# fake NAME TEXT - a compiler that prints TEXT on stderr and claims to be gcc
 fake()
 {
 	mkdir -p "$T/bin"

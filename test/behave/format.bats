@@ -5,7 +5,8 @@
 
 load helper
 
-# Leaves and their callers, recursion, threads, a forked child, a second image: all that a segment can hold.
+# Leaves and their callers, recursion, threads, a forked child, a second image: everything that a
+# segment can hold.
 setup_file()
 {
 	compile shapes <<'END'
@@ -73,8 +74,7 @@ for line in open(sys.argv[1]):
 ' "$T/read.txt" "${2##*/}" | sort
 }
 
-# from_report REPORT - the same of the report; times of calls that continue are its own guess, hence
-# -.
+# from_report REPORT - the same from the report; times of calls in progress are estimates, hence -.
 from_report()
 {
 	python3 -c '
@@ -152,7 +152,7 @@ many_leaves()
 	grep -q '^endless::main 1 ' "$T/read"
 }
 
-# It is a sparse file of 1 GiB, and it takes one try after the other until the program has come so far.
+# It is a sparse file of 1 GiB; several tries may be needed until the program has got that far.
 @test "a reader of FORMAT.md needs no more memory than what is used of the segment" {
 	HOTPATH_SEGMENT_PATH=$T/sparse.segment HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/shapes"
 	[ "$(stat -c %s "$T/sparse.segment")" -ge $((1 << 30)) ]

@@ -5,9 +5,9 @@
 # while they run.
 #
 # In a separate mount namespace (unshare -m).  For each SIZE $T/faults is run RUNS times with the record in a
-# file there, and RUNS times without memfd_create, in /dev/shm, that being such a tmpfs.  A store into a page
-# that the tmpfs cannot give would be a SIGBUS, so the program's status and output are checked; and that
-# there is a report or a line.  Prints errors, and a sum.
+# file there, and RUNS times without memfd_create, in /dev/shm, which is such a tmpfs. A store into
+# a page that the tmpfs cannot give would be a SIGBUS, so the program's status and output are
+# checked; and there must be a report or a message. Prints errors and a total.
 set -u
 T=$1 library=$2 runs=$3
 shift 3
@@ -33,7 +33,7 @@ look()
 		wrong=$((wrong + 1))
 	}
 	grep -v -e '^hotpath' "$T/full.err" && wrong=$((wrong + 1))
-	# It comes a little later where the helper could not be asked to hurry.
+	# It is a little later if the helper could not be notified.
 	for _ in $(seq 100); do
 		[ -s "$T/full.err" ] || [ "$(tail -c 2 "$T/full.json" 2>/dev/null)" = "}" ] && break
 		sleep 0.05

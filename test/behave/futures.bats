@@ -134,14 +134,15 @@ coroutines()
 		    keys = "call_count ready_count cancelled_count open_count total_polls".split()
 		    found = tuple(rows[name][key] for key in keys)
 		    assert found == values, (name, found, values)
-		# 10 that are drained by 1 + n resumes each, 5 that are left after two, one that was never resumed.
+		# 10 that are drained with 1 + n resumes each, 5 abandoned after two, one never
+		# resumed.
 		check("count_up", 16, 10, 6, 0, sum(range(2, 12)) + 10)
 		check("throws_at", 1, 0, 1, 0, 2)
 		# Without suspension there is one poll: outer waits for inner once.
 		check("outer", 1, 1, 0, 0, 2)
 		check("inner", 2, 2, 0, 0, 1 + 3 + 1)
 		check("migrates", 200, 200, 0, 0, 200 * 51)
-		# A block for each item; the call's frame is not of a poll.
+		# A block for each item; the call's frame belongs to no poll.
 		assert rows["count_up"]["total_poll_alloc_count"] == sum(range(11)) + 10, rows["count_up"]
 		assert rows["count_up"]["location"]["file"].endswith("coroutines.cc")
 	END
@@ -188,7 +189,7 @@ coroutines()
 		               for r in rows if r["kind"] == "thread")
 		assert found == [(1, 0, 1, 0, 0), (200, 200, 0, 0, 200)], found
 	END
-	# A thread or a connection alone doesn't make the table appear.
+	# A thread or a connection alone does not make the table appear.
 	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/tasks" >"$T/tasks.out" 2>"$T/tasks.txt"
 	run ! grep -q '^futures' "$T/tasks.txt"
 	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/python.json LD_PRELOAD=$HP_LIB \

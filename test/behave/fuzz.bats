@@ -20,7 +20,7 @@ replay()
 	local folders=("$T/corpus/$1")
 
 	mkdir -p "$T/corpus/$1"
-	# Those whose inputs are large have seeds only.
+	# Targets with large inputs have only seeds.
 	[ ! -f "$ROOT/test/fuzz/corpus/$1.tar.gz" ] ||
 		tar -xzf "$ROOT/test/fuzz/corpus/$1.tar.gz" -C "$T/corpus/$1"
 	[ ! -d "$T/seeds/$1" ] || folders+=("$T/seeds/$1")
@@ -32,7 +32,8 @@ replay()
 	replay segment
 }
 
-# flip WHAT STEP - changes each byte in turn, or each STEPth: no one reads beyond the end, or forever.
+# flip WHAT STEP - changes each byte in turn, or each STEPth: no reader goes beyond the end, or on
+# forever.
 flip()
 {
 	"$HP_BUILD/replay/flip" "$1" "$([ -n "$HP_TEST_FULL" ] && echo 1 || echo "$2")" >"$T/out" 2>"$T/err" ||

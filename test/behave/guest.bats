@@ -31,7 +31,7 @@ setup()
 	rm -f "$T/report"
 }
 
-# counts_are "NAME CALLS NAME CALLS" - of these functions, in a report that may still come.
+# counts_are "NAME CALLS NAME CALLS" - of these functions, in a report that may still be pending.
 counts_are()
 {
 	local names=() word is_name=1
@@ -117,12 +117,12 @@ summary()
 }
 
 @test "guest: a line of ours on a broken stderr ends nobody" {
-	export HOTPATH_TIMING=nonsense	# so there is a line to say
+	export HOTPATH_TIMING=nonsense	# so that there is a line to print
 	status=0
 	LD_PRELOAD=$HP_LIB "$T/end" exit 4 2>"$T/err" || status=$?
 	grep -q nonsense "$T/err"
 	[ $status = 4 ]
-	# A pipe whose reader is gone, and one that no one empties.
+	# A pipe whose reader is gone, and one that nobody reads.
 	python3 - "$T/end" "$HP_LIB" <<-'EOF'
 	import os, subprocess, sys
 	def run(**how):
@@ -213,7 +213,7 @@ needs_namespaces()
 	counts_are "one_way 18"
 }
 
-# confined HOW END - ends as without us.
+# confined HOW END - ends as without the library.
 confined()
 {
 	local bare=0
@@ -250,7 +250,7 @@ confined()
 	counts_are "work 3000000 deep 15003 later_00 3"
 }
 
-# clocks HOW LD_PRELOAD... - the program ends as without us, whatever is recorded.
+# clocks HOW LD_PRELOAD... - the program ends as without the library, whatever is recorded.
 clocks()
 {
 	local how=$1 wrong=0
@@ -273,7 +273,7 @@ clocks()
 	clocks tsc
 	HOTPATH_CPU=timer clocks tsc
 	clocks refused
-	# All calls of threads that may, and none of those that may not.
+	# All calls of permitted threads, and none of the others.
 	HOTPATH_REPORT=all LD_PRELOAD=$HP_LIB "$T/clock" tsc >"$T/out"
 	counts_are "called 3000"
 	HOTPATH_REPORT=all LD_PRELOAD=$HP_LIB "$T/clock" refused >"$T/out"
@@ -286,7 +286,7 @@ clocks()
 	[ "$(grep -c 'time 1, faults 1, switches 1, size 1, ticks 1' "$T/bare")" = 3 ]
 	LD_PRELOAD=$HP_LIB "$T/usage" >"$T/out"
 	diff "$T/bare" "$T/out"
-	# There the helper isn't a child at all.
+	# There the helper is not a child at all.
 	"$HP_RUN" --format none "$T/usage" >"$T/out"
 	diff "$T/bare" "$T/out"
 }
@@ -298,7 +298,8 @@ clocks()
 		rm -f "$T/report"
 		HOTPATH_REPORT=all LD_PRELOAD=$HP_LIB "$T/keys" >"$T/out"
 		diff "$T/bare" "$T/out"
-		# All calls of threads that ended unseen are there: 80 threads, and those that came and went.
+		# All calls of threads that ended unnoticed are present: 80 threads, and short-lived
+		# ones.
 		[ "$("$ROOT/test/behave/counts.py" "$T/report" called | cut -d' ' -f2)" -ge 8000 ]
 		[ "$(summary lost_calls)" = 0 ]
 	done

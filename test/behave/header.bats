@@ -27,7 +27,7 @@ modes()
 	END
 }
 
-# With its own linker, where it is there.
+# With its own linker, if installed.
 linkers()
 {
 	local linker
@@ -53,7 +53,7 @@ build()
 	fi
 }
 
-# same DIRECTORY/NAME EXPECTED - its behaviour, with the library and without it.
+# same DIRECTORY/NAME EXPECTED - it behaves the same with and without the library.
 same()
 {
 	local status=0
@@ -76,8 +76,8 @@ expected()
 	"$cc" $STRICT -O1 "$@" -o "$T/plain" "$PROGRAM" && { "$T/plain" || [ $? = 7 ]; }
 }
 
-# matrix COMPILER LANGUAGE HOOKS STANDARD... - each mode with one of the standards in turn, so that
-# each of both is there; in the long run each with each.
+# matrix COMPILER LANGUAGE HOOKS STANDARD... - each mode with one standard in turn, so that every
+# mode and every standard is covered; with HP_TEST_FULL, all combinations.
 matrix()
 {
 	local cc=$1 language=$2 hooks=$3 directory=$T/$1 turn=0 failed=0 name flags standard
@@ -208,7 +208,7 @@ field()
 }
 
 @test "header: blocks in signal handlers" {
-	counted interrupted 200 coroutines	# times of the interrupted: hooks.bats
+	counted interrupted 200 coroutines	# hooks.bats tests the times of interrupted calls
 }
 
 @test "header: blocks in children" {
@@ -294,7 +294,7 @@ field()
 
 # --- names and results ---
 
-# results NAME - of its last calls that have one, the newest first, a line each.
+# results NAME - results of its last calls, newest first, one per line.
 results()
 {
 	python3 - "$T/report" "$1" <<-'END'
@@ -345,7 +345,7 @@ calls_build()
 	done
 	HOTPATH_LOGS_LIMIT=0 watched "$T/calls-O2"
 	if grep '"result"' "$T/report"; then return 1; fi
-	# Of all threads the last, 1 or 39: which one is last depends on the machine.
+	# The last of all threads, 1 or 39: which one it is depends on the machine.
 	HOTPATH_LOGS_LIMIT=1 watched "$T/calls-O2"
 	[[ $(results 'with_result(int)') =~ ^turn\ (1|39)$ ]]
 	# The outermost call ends last, when its text has made room for the nested ones'.
@@ -520,7 +520,7 @@ columns()
 	[ "$(results account.book | sort -u | tr '\n' ' ')" = "books bread rent " ]
 }
 
-# Each macro once; not run: the kind of object does not matter.
+# Each macro once; the program is not run, so the kind of object does not matter.
 every_macro()
 {
 	cat <<'END'

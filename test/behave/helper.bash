@@ -15,18 +15,18 @@ HP_RUN=$HP_BUILD/hotpath-run
 T=${BATS_FILE_TMPDIR:-${BATS_RUN_TMPDIR:-/tmp}}
 export ROOT HP_BUILD HP_LIB HP_RUN T
 
-# The environment of whoever runs the tests must not decide their outcome.
+# The caller's environment must not affect the outcome.
 while IFS= read -r variable; do
 	unset "$variable"
 done < <(compgen -e HOTPATH_)
 unset LD_PRELOAD NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
-# Runs are kept as they are by default, but not among those of whoever runs the tests.
+# Runs are kept as by default, but not among the caller's own.
 export XDG_STATE_HOME=$T/state
-# Where that cannot be used, /var/tmp is out of bounds for us, too.
+# If that cannot be used, tests must not use /var/tmp either.
 export HOTPATH_TEST_SPARE=$T
-# A slow report on a busy machine is waited for, too.
+# Slow reports on a busy machine are awaited, too.
 export HOTPATH_EXIT_WAIT_MS=20000
-# Nor are profiles written for each report of samples.
+# Nor does every report of samples write a profile.
 export HOTPATH_PROFILE_DIR=off
 
 # The tests read tables; the default report has its own tests (brief.bats).
@@ -66,7 +66,7 @@ is_stopped()
 	[ "$(sed -n 's/^State:[[:blank:]]*\(.\).*/\1/p' /proc/"$1"/task/*/status | sort -u)" = T ]
 }
 
-# No helper of a program of this file writes any more.
+# Waits until no helper of this file's programs writes any more.
 helpers_are_gone()
 {
 	local pid
@@ -76,22 +76,22 @@ helpers_are_gone()
 	done
 }
 
-# The last process killed leaves a helper that writes a report, into a folder that is about to be
+# When the last process is killed, its helper writes a report into a folder that is about to be
 # removed.
 teardown_file()
 {
 	eventually helpers_are_gone
 }
 
-# A report in JSON is written to its end.
+# A report in JSON is complete.
 is_whole()
 {
 	[ "$(tail -c 2 "$1" | tr -d '\n')" = "}" ]
 }
 
-# report_comes FILE [STDERR] - a program that ends by _exit or a signal does not wait for its report (JSON),
-# and exit() for so long only, which it says: no matter here.  One of a run before would do as well: it must
-# be removed.
+# report_comes FILE [STDERR] - a program that ends by _exit or a signal does not wait for its report
+# (JSON), and exit() waits only for a limited time and says so, which does not matter here. The
+# report of an earlier run must be removed, or it would be accepted.
 report_comes()
 {
 	eventually is_whole "$1" || return
@@ -110,8 +110,8 @@ found()
 	return 1
 }
 
-# up_to_3 COMMAND... - comparisons of times may meet another user's load: once of three times will
-# do.
+# up_to_3 COMMAND... - another user's load may disturb comparisons of times: one success in three
+# tries is enough.
 up_to_3()
 {
 	local try
@@ -123,7 +123,7 @@ up_to_3()
 	return 1
 }
 
-# The numbers in each JSON report that was written since the last call can all be true at once.
+# The numbers in each JSON report written since the last call are consistent.
 reports_are_possible()
 {
 	local newer=() files
@@ -146,7 +146,7 @@ near()
 	awk -v p="$1" -v told="$2" -v said="$3" 'BEGIN { d = told - said; exit !((d < 0 ? -d : d) <= said * p / 100) }'
 }
 
-# with_us PROGRAM ARGS... - $T/PROGRAM prints the same as without us, in $T/out.
+# with_us PROGRAM ARGS... - $T/PROGRAM prints the same as without the library, in $T/out.
 with_us()
 {
 	local program=$1
@@ -162,8 +162,8 @@ lock_rows()
 	python3 "$ROOT/test/behave/locks.py" "$T/report" "$@" | sort
 }
 
-# folder_for_all NAME... - makes a folder that is for every user, as that of the tests is not, with the commands,
-# the library and $T/NAME; its name is in $T/other.
+# folder_for_all NAME... - creates a folder that every user can read, unlike the tests' folder, with
+# the commands, the library and $T/NAME; its name is in $T/other.
 folder_for_all()
 {
 	local other name
@@ -177,7 +177,7 @@ folder_for_all()
 	chmod 777 "$other"
 }
 
-# Skips a test that is too long for `make test`.
+# Skips a test that takes too long for `make test`.
 only_in_full()
 {
 	[ -n "$HP_TEST_FULL" ] || skip "takes long: make test-all"
@@ -193,7 +193,7 @@ debian_source()
 	) 9>"$HP_BUILD/source.lock" || { tail -n 1 "$T/fetch.err" >&2; return 1; }
 }
 
-# serve PROGRAM [VARIABLE=VALUE...] - a server at a free port; prints its address.
+# serve PROGRAM [VARIABLE=VALUE...] - starts a server at a free port; prints its address.
 serve()
 {
 	local program=$1 out

@@ -18,7 +18,7 @@ build()
 		-Wl,-z,now	# binding a function lazily takes 3 KiB of stack
 }
 
-# library NAME FUNCTION FLAGS... - instrumented, all of one layout.
+# library NAME FUNCTION FLAGS... - instrumented, all with the same layout.
 library()
 {
 	local name=$1 function=$2
@@ -84,7 +84,7 @@ teardown_file()
 	rm -f "$T"/seg*
 }
 
-# watched PROGRAM ARGS... - under us; leaves $T/report, $T/out, $T/err and the status.
+# watched PROGRAM ARGS... - with the library; leaves $T/report, $T/out, $T/err and the status.
 watched()
 {
 	local status=0
@@ -95,7 +95,7 @@ watched()
 	return $status
 }
 
-# true_counts NAME ARGS... [-- FLAGS...] - as the program says, in each build of it.
+# true_counts NAME ARGS... [-- FLAGS...] - counts match the program's own, in each build of it.
 true_counts()
 {
 	local name=$1 program arguments=() found=0
@@ -375,8 +375,9 @@ used()
 	grep -q HOTPATH_SEGMENT_SIZE "$T/err"
 }
 
-# denied WHAT... - the program runs as without us, whatever the kernel refuses.  Its output goes
-# through pipes, since files may be refused; the helper holds the one of stderr to its end.
+# denied WHAT... - the program runs as without the library, whatever the kernel refuses. Its
+# output goes through pipes, since files may be refused; the helper keeps the one for stderr
+# open until it ends.
 denied()
 {
 	local status
@@ -391,7 +392,7 @@ denied()
 	[ $status = 3 ] && [ "$(cat "$T/out")" = "sum all 32000" ] || return 1
 	! grep -q 'not profiled' "$T/err" || return 0
 	[ ! -s "$T/report" ] || "$ROOT/test/behave/hooks_check.py" "$T/report" "$T/out" full parallel
-	# Nothing may be missing without a word.
+	# Nothing may be missing without a message.
 	[ -s "$T/report" ] || [ -s "$T/err" ]
 }
 

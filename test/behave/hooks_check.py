@@ -60,7 +60,7 @@ def check_said(functions, line, lost):
 def check_times(functions, wall, flags):
     for name, of in functions.items():
         check(of["inclusive_ns"] >= 0 and of["self_ns"] >= -1e5, name, "took", of)
-        # Own time of a recursion is estimated from drawn calls, its total is measured.
+        # Own time of a recursion is estimated from sampled calls, its total is measured.
         slack = 1e5 + 20 * of["calls"]
         if "coroutines" not in flags:
             check(of["self_ns"] <= of["inclusive_ns"] * 2 + slack, name, "self above total:", of)

@@ -48,8 +48,8 @@ record_here()
 		LD_PRELOAD=$HP_LIB "$T/many"
 }
 
-# bounded CLAIM [SEED LOOPS WIDE] - reading such a copy costs as much as its real contents, not
-# its claims.
+# bounded CLAIM [SEED LOOPS WIDE] - the cost of reading such a copy depends on its real
+# contents, not on its claims.
 bounded()
 {
 	local view

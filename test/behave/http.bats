@@ -6,8 +6,8 @@ load helper
 
 setup_file()
 {
-	# Threads that lock, allocate and call, until they are killed; up when it reports
-	# so.
+	# Threads that lock, allocate and call until they are killed; it prints "up" when
+	# it is ready.
 	compile shop <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ query()
 		case $path in
 		*/logs | /tokio_runtime) ;;
 		/stacks) status_is 403 ;;	# wants a token
-		/functions_cpu) ;;	# 404 where nothing may be sampled
+		/functions_cpu) ;;	# 404 if sampling is not permitted
 		*) status_is 200 ;;
 		esac
 	done <"$BATS_TEST_TMPDIR/paths"
@@ -136,10 +136,10 @@ query()
 	get "/functions_alloc/$id/logs" >"$BATS_TEST_TMPDIR/logs"
 	query '{(l["bytes"], l["alloc_count"]) for l in a["logs"]}, len(a["logs"]) > 2' \
 		<"$BATS_TEST_TMPDIR/logs" | grep -Fx "{('100 B', 1)} True"
-	# Allocations of running calls are in no average.
+	# Averages exclude allocations of running calls.
 	get /functions_alloc | query '[r["avg"] for r in a["raw"] if r["name"] == "shop::main"], [r["avg"] for r in a["data"] if r["name"] == "shop::main"]' |
 		grep -Fx "[None] ['-']"
-	# A call that continues has been counted, and has not allocated yet.
+	# A call in progress has been counted, and has not allocated yet.
 	query '[l["invocation"] for l in a["logs"]] == list(range(a["logs"][0]["invocation"], a["logs"][0]["invocation"] - len(a["logs"]), -1))' \
 		<"$BATS_TEST_TMPDIR/logs" | grep True
 	get /threads >"$BATS_TEST_TMPDIR/threads"
@@ -246,8 +246,8 @@ query()
 	[[ $output == *thread_count* ]]
 }
 
-# crowd PORT CONNECTIONS - by another user: so many connections at once, which are kept alive by a byte now
-# and then. In its own shell, which it replaces.
+# crowd PORT CONNECTIONS - as another user: this many simultaneous connections, kept alive by a byte
+# now and then. In its own shell, which it replaces.
 crowd()
 {
 	exec setpriv --reuid 65534 --clear-groups /usr/bin/python3 - "$@" <<'END'
@@ -409,7 +409,7 @@ fits()
 @test "http: a snapshot of the samples: 202, 409 while it is taken, then ready" {
 	get /functions_cpu >/dev/null
 	[ "$(cat "$T/status")" = 200 ] || skip "nothing may be sampled here"
-	# Several at once: the first one is taken, and while it is, the others are refused.
+	# Several at once: the first one is taken, and meanwhile the others are refused.
 	u=${url}functions_cpu/snapshot
 	curl -s -m 20 -Z --parallel-immediate -X POST -w '\n%{http_code}\n' \
 		"$u" "$u" "$u" "$u" "$u" "$u" | tee "$BATS_TEST_TMPDIR/said" |
@@ -424,14 +424,14 @@ fits()
 	eventually ready
 	get /functions_cpu >"$BATS_TEST_TMPDIR/first"
 	query 'a["report"]["total_count"] >= len(a["report"]["data"]) >= 1' <"$BATS_TEST_TMPDIR/first" | grep True
-	# It stays, while the figures beside it continue.
+	# It does not change, while the other figures do.
 	goes_on()
 	{
 		get /functions_cpu | query 'a["now"]["total_elapsed_ns"] > a["report"]["total_elapsed_ns"] + 10**9' | grep True
 	}
 	eventually goes_on
 	get /functions_cpu | query 'a["report"]' | diff - <(query 'a["report"]' <"$BATS_TEST_TMPDIR/first")
-	# The next one has what came since.
+	# The next one has what was added since.
 	curl -s -m 20 -X POST "$u" | grep capturing
 	is_next()
 	{
@@ -575,7 +575,7 @@ for _ in range(300):
     s = socket.create_connection(("127.0.0.1", port))
     s.sendall(b"GET /report HTTP/1.1\r\nHost: localhost\r\n\r\n")
     s.close()
-# As long as the server has not seen them leave, it is full, and either reports that at
+# Until the server has noticed that they left, it is full, and either reports that at
 # once or hangs up.
 for _ in range(60):
     try:
@@ -630,7 +630,7 @@ END
 	churn=$!
 	eventually grep up "$T/churn.out"
 	url=$(serve "$churn")
-	# As long as it takes until it grew ten times, thirty in the long run.
+	# Until it has grown ten times, or thirty with HP_TEST_FULL.
 	run timeout 300 python3 - "$url" "${HP_TEST_FULL:+30}" <<-'END'
 		import json, sys, urllib.request
 		seen = [0]

@@ -118,7 +118,7 @@ assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 	tree "$T/again" >"$T/before"
 	make_it install PREFIX="$T/again"
 	tree "$T/again" >"$T/first"
-	# An earlier version had a file that this one does not have.
+	# An earlier version had a file that this one lacks.
 	touch "$T/again/lib/old.so"
 	echo "file $T/again/lib/old.so" >>"$T/again/libexec/hotpath/installed"
 	make_it install PREFIX="$T/again"

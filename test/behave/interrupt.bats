@@ -35,8 +35,8 @@ has_come()
 	[ "$(now_ms)" -ge "$1" ]
 }
 
-# stand_still COMMAND... - when the command says that the program stands still, lets it stand for as long as it has
-# been there.  Adds that time to $still_ms.
+# stand_still COMMAND... - when the command reports that the program is stopped, keeps it stopped
+# for as long as it has run. Adds that time to $still_ms.
 stand_still()
 {
 	local since
@@ -64,12 +64,12 @@ begin()
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/report HOTPATH_REPORT=all HOTPATH_LIMIT=0 \
 		LD_PRELOAD=$HP_LIB "$T/interrupted" >said 2>err 3>&- &
 	program=$!
-	# Its second thread is there: the real program runs, and is under way.
+	# Its second thread exists: the real program is running.
 	eventually [ -d "/proc/$program/task" ]
 	eventually sh -c "[ \$(ls /proc/$program/task | wc -l) = 2 ]"
 }
 
-# Both threads were blocked for as long as the program stood still, at least.
+# Both threads were blocked for at least as long as the program was stopped.
 is_true()
 {
 	touch enough
@@ -86,7 +86,7 @@ is_true()
 		away = report["offcpu"]["raw"]
 		print(pieces, took, rows["whole"]["total_ns"], summary, sum(row["blocked_ns"] for row in away))
 		assert rows["piece"]["calls"] == pieces
-		# The program's clock has the cost of our hooks in it.
+		# The program's clock includes the cost of our hooks.
 		cost = summary["profiling_cost_ns"]
 		assert abs(rows["whole"]["total_ns"] - took) < 0.02 * took + cost, "whole"
 		assert rows["work"]["total_ns"] <= 2.02 * took, "work"

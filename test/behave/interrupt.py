@@ -13,7 +13,7 @@ rows = lambda section: report[section]["raw"]
 found = {"step": sum(row["calls"] for row in rows("functions_timing") if row["name"] == "step"),
          "block": sum(row["count"] for row in rows("functions_alloc") if row["name"] == "block"),
          "lock": sum(row["count"] for row in rows("mutexes"))}
-# Each thing ends a round in a third of a thread's work at most, so a round stands for one thread.
+# Each event ends a round within a third of a thread's work, so a round stands for one thread.
 rounds = int(sys.argv[3])
 wrong = 0
 for what, (done, begun) in list(said.items())[:3]:

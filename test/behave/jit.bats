@@ -6,7 +6,8 @@ load helper
 
 setup_file()
 {
-	# A page for a moment, a file at its place, then the page with the code: as a virtual machine does it.
+	# A page for a moment, a file in its place, then the page with the code, as a virtual
+	# machine does it.
 	compile made -fno-instrument-functions <<-'EOF'
 		#include <fcntl.h>
 		#include <stdio.h>
@@ -75,7 +76,7 @@ teardown_file()
 		"$HP_RUN" "$T/made" "$T/made" >"$T/map"
 	[ "$(jq -r '.functions_cpu.raw | length' "$T/json")" -gt 0 ] || skip "no samples: $(jq -r .functions_cpu.message "$T/json")"
 	jq -r '.functions_cpu.raw[] | "\(.self_ns / 1e6) ms  \(.name)"' "$T/json"
-	# Nearly all that the program does.
+	# Nearly everything that the program does.
 	[ "$(jq '.functions_cpu | ([.raw[] | select(.name == "made_here") | .self_ns] | add // 0) >= 500 * .total_samples' "$T/json")" = true ]
 }
 
@@ -96,7 +97,7 @@ own_rows()
 	jq -e '.functions_cpu | [.raw[:-1][].percent] | add | . > 99.9 and . < 100.1' "$T/json"
 	jq -e '.functions_cpu | .raw[-1].self_ns == .profiler_ns' "$T/json"
 	jq -e '.functions_cpu | .profiler_sample_count + ([.raw[:-1][].self_samples] | add) == .sample_count' "$T/json"
-	# Exports tell no function of ours, and lose no time.
+	# Exports contain no function of ours, and lose no time.
 	"$HP_BUILD/hotpath" report --export folded >"$T/folded"
 	run ! grep -q ';hp_[a-z]' "$T/folded"
 	awk '{ sum += $NF } END { print sum }' "$T/folded" >"$T/folded.us"

@@ -111,7 +111,7 @@ def near_enough(name, calls, was, told, allowed):
     return near
 
 
-# Calls below a call of the function, of those functions that only have short ones below them.
+# Calls below a call of the function, of functions with only short callees.
 BELOW = {"nest1": 9, "nest2": 7, "nest3": 2, "medium": 1, "varying": 0}
 
 
@@ -145,7 +145,7 @@ def inside(truth_path, report_path, program):
     rows = [(name, was[1], report.rows[name]) for name, was in truth.functions.items()]
     hits = 0
     for name, was, row in rows:
-        was = max(was, 0)  # what is short may seem less than nothing; nobody tells that
+        was = max(was, 0)  # a short time may seem negative; the report does not show that
         slack = max(1, 1e-4 * was)
         hit = row["inclusive_low_ns"] - slack <= was <= row["inclusive_high_ns"] + slack
         hits += hit

@@ -84,7 +84,7 @@ record()
 		HOTPATH_FUNCTIONS_LIMIT=0 "${environment[@]}" "$HP_RUN" "$@"
 }
 
-# again [OPTIONS] - the same report out of the kept file.
+# again [OPTIONS] - the same report from the kept file.
 again()
 {
 	HOTPATH_REPORT=all HOTPATH_FUNCTIONS_LIMIT=0 "$hotpath" report -f json "$@"
@@ -179,7 +179,7 @@ END
 	[[ ${lines[2]} == *app*first ]]
 	again | grep -q '"label":"two"'
 	again app | grep -q '"label":"first"'
-	(cd "$T" && again app) | grep -q '"label":"first"'	# where that is a file's name, too
+	(cd "$T" && again app) | grep -q '"label":"first"'	# even if a file has that name
 	pid=$(echo "${lines[2]}" | awk '{ print $4 }')
 	again "$pid" | grep -q '"label":"first"'
 	# A file's name has _ for characters that it may not contain.
@@ -239,7 +239,7 @@ END
 	done
 }
 
-# kept_nowhere REASON - the report is printed, and a line says why nothing is kept.
+# kept_nowhere REASON - the report is printed, and a line explains why nothing is kept.
 kept_nowhere()
 {
 	run "$HP_RUN" "$T/app"
@@ -442,8 +442,8 @@ for key in ("callers", "callees", "tree"):
 	[ "$status" = 2 ]
 }
 
-# The sum is all own time; each line has the format of flamegraph.pl, inferno and
-# speedscope.
+# The sum is the total own time; each line has the format of flamegraph.pl,
+# inferno and speedscope.
 @test "kept: collapsed stacks" {
 	record -- "$T/app"
 	"$hotpath" report --folded >"$BATS_TEST_TMPDIR/folded"
@@ -461,7 +461,7 @@ assert stacks["app::main;right;nap"] >= 5000000, stacks
 END
 }
 
-# A reader made from the page, by the other page's reader: doc/internals/files.md and segment/FORMAT.md.
+# A reader written from doc/internals/files.md, using the reader written from segment/FORMAT.md.
 @test "kept: the format is what its page says" {
 	record -- "$T/app"
 	python3 "$ROOT/test/behave/read_kept.py" "$(files)" "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/names"

@@ -58,7 +58,7 @@ teardown()
 	[ -z "$holder" ] || kill "$holder" 2>/dev/null || true
 }
 
-# A network namespace, so that no one else sees our sockets: "${inside[@]}" COMMAND runs there.
+# A network namespace hides our sockets from others: "${inside[@]}" COMMAND runs there.
 be_alone()
 {
 	unshare -n true 2>/dev/null || skip "no network namespaces here"
@@ -168,7 +168,7 @@ assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
 @test "live: those who never answer have one time limit for all, and the others are listed" {
 	start_ticker
 	start_fakes silent
-	# 2 s for each of the 20 would be more than all of this.
+	# 2 s for each of the 20 would exceed the total.
 	for _ in 1 2 3; do
 		timeout 10 "$hotpath" list | grep running | grep " $ticker "
 	done
@@ -290,8 +290,8 @@ END
 	eventually all_there
 }
 
-# over COMMAND... - the session's time is over, but not before the program has said that it is up: how
-# long that takes is the machine's business.
+# over COMMAND... - the session's time ends, but not before the program has printed that it is up,
+# however long that takes.
 over()
 {
 	for HOTPATH_SHUTDOWN_MS in 300 3000 30000; do

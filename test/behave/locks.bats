@@ -26,7 +26,7 @@ as_said()
 		python3 "$ROOT/test/behave/locks.py" --near "$T/report" "$T/said" "$3"
 }
 
-# A preemption between the program's reading of the clock and ours counts in one and not in the other.
+# A preemption between the program's clock reading and ours counts in only one of them.
 @test "locks: waits and holds are those that the program measured" {
 	up_to_3 as_said mutex contended 25
 	up_to_3 as_said mutex holds 25
@@ -153,7 +153,7 @@ as_said()
 
 @test "locks: before main, after it, in children of fork and vfork" {
 	with_us others fork
-	# Constructor, main, vfork's child, ten in fork's child, and one when main is over.
+	# Constructor, main, vfork's child, ten in fork's child, and one after main.
 	count=$(lock_rows mutexes label count)
 	echo "$count"
 	[ "$count" = "early 14" ] || [ "$count" = "early 13" ]

@@ -31,7 +31,8 @@ def compare(path, said, percent):
         told = row["count"], row["wait_total_ns"], row["acquire_total_ns"], row["wait_max_ns"]
         print(name, "told", *told, "said", count, wait, hold, longest)
         assert row["count"] == count
-        # What lies between the program's clock and ours: some 100 ns a call on a quiet machine.
+        # The difference between the program's clock and ours: some 100 ns per call on a quiet
+        # machine.
         assert near(told[1], wait, percent, 500 * count), "wait"
         assert near(told[2], hold, percent, 500 * count), "hold"
         assert near(told[3], longest, percent, 500 * count), "longest"

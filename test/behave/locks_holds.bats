@@ -17,7 +17,7 @@ setup()
 	rm -f "$T/report" "$T/said"
 }
 
-# inside SHAPE - nine of ten runs are, so one of three must be.
+# inside SHAPE - nine runs in ten are inside, so one in three must be.
 inside()
 {
 	LD_PRELOAD=$HP_LIB "$T/holds" "$1" >"$T/said" &&

@@ -27,7 +27,7 @@ setup()
 	with_us files once
 	lock_rows waits object kind at holder count | tee "$T/rows"
 	grep -q '^once once late (locks_files.c:[0-9]*) run_once (locks_files.c:[0-9]*) 1$' "$T/rows"
-	# After it is done no one waits, including its maker.
+	# Once it is done nobody waits, including its creator.
 	[ "$(grep -c ' once ' "$T/rows")" = 1 ]
 	[ "$(lock_rows waits kind longest_ns | sed -n 's/^once //p')" -gt 10000000 ]
 }
@@ -55,7 +55,7 @@ setup()
 	with_us glib
 	lock_rows mutexes label type_name count failed_tries contended | tee "$T/rows"
 	grep -q '^mutex GMutex 1002 1 1$' "$T/rows"
-	# The outermost ones; and the C library's mutex inside of it is not told.
+	# The outermost ones; the C library's mutex inside is not reported.
 	grep -q '^recursive GRecMutex 1000 0 0$' "$T/rows"
 	grep -q '^guard GMutex [0-9]* 0 ' "$T/rows"
 	grep -q 'locks_glib.c:[0-9]* GMutex 1 0 0$' "$T/rows"
@@ -68,7 +68,7 @@ setup()
 	grep -q '^rwlock GRWLock read wait_for_it (locks_glib.c:[0-9]*) hold (locks_glib.c:[0-9]*)$' "$T/rows"
 }
 
-# No one makes these by a call, so they are known by the block that they are in.
+# No call creates these, so they are identified by the block that contains them.
 @test "locks: several in one block of the heap are told apart by their place in it" {
 	gcc -x c -g -O1 -o "$T/block" - -lpthread <<-'END'
 	#include <pthread.h>
@@ -189,14 +189,15 @@ setup()
 	lock_rows waits object kind count frames released_by | tee "$T/rows"
 	grep -q -E '^mutex mutex 2 take<parse<main<.* give_back<write_out<writer<' "$T/rows"
 	grep -q -E '^mutex mutex 2 take<load<main<.* give_back<write_out<writer<' "$T/rows"
-	# Where the table has no room for both paths they stand below; where it has, beside each other.
+	# If the table has no room for both paths side by side, they are below each other.
 	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/path"
 	grep -A2 '^mutex  *mutex  *2  *' "$T/report" | tee "$T/table"
 	grep -q '^  Waits at  take (locks_path.c:[0-9]*) ← parse ← main' "$T/table"
 	grep -q '^  Held by   write_out (locks_path.c:[0-9]*)$' "$T/table"
 	COLUMNS=160 HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/path"
 	grep -q '^mutex  *mutex  *take (locks_path.c:[0-9]*) ← [^ ]* ← main .* write_out (locks_path.c:[0-9]*)  ' "$T/report"
-	# Paths are of allocations' making: without them (auto has the waits, too) there is the place.
+	# Recording allocations creates the paths: without it (auto has the waits, too) there is
+	# only the place.
 	HOTPATH_REPORT=auto,-alloc,-alloc-sites,-direct-maps LD_PRELOAD=$HP_LIB "$T/path"
 	lock_rows waits object at count holder | tee "$T/rows"
 	grep -q '^mutex take (locks_path.c:[0-9]*) 4 write_out (locks_path.c:[0-9]*)$' "$T/rows"
@@ -209,10 +210,10 @@ setup()
 	grep -q -E '^waiter waiter start_pool \(threads_states.c:[0-9]*\) ← main start_pool<main<.* [0-9]*% waited for a signal, tokens$' "$T/rows"
 	grep -q -E '^runner runner start_pool \(threads_states.c:[0-9]*\) ← main ' "$T/rows"
 	lock_rows thread_states name ran_ns | sed -n 's/^runner //p' >"$T/ran"
-	# Its own clock and ours, read one after the other.
+	# Its own clock and ours are read one after the other.
 	awk 'NR == FNR { said = $1; next } { off = $1 - said } END { exit !(off >= 0 && off < said / 10) }' \
 		"$T/said" "$T/ran"
-	# Named alone it has the same.
+	# Requested alone, it has the same.
 	HOTPATH_REPORT=thread-states LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
 	lock_rows thread_states name mostly | tee "$T/rows"
 	grep -q -E '^locker [0-9]*% waited for a lock, jobs$' "$T/rows"
@@ -243,9 +244,9 @@ END
 	LD_PRELOAD=$HP_LIB "$T/brief"
 	lock_rows threads os_tid cpu_ns | tee "$T/rows"
 	[ "$(wc -l <"$T/rows")" = 6 ]
-	# The sampler may have met one or the other.
+	# The sampler may have seen either.
 	lock_rows threads status_code cpu_ns | grep -c '^x [1-9]'
-	# The sums are of the examined ones, and are marked so.
+	# The sums cover only the examined ones, and are marked accordingly.
 	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/brief"
 	grep -E '^blocked  *(-|.* in [1-5] of 6 threads)' "$T/report"
 	grep -E '^note  *[1-6] threads? (was|were) too short to be watched: ' "$T/report"

@@ -36,7 +36,7 @@ start_counting()
 
 @test "looks: each tells what a first one would tell" {
 	# Threads that end and others that take their place, children, functions that come later,
-	# recursion, longjmp, locks and memory; histograms are not requested at each look.
+	# recursion, longjmp, locks and memory; histograms are not requested at each refresh.
 	run timeout 200 python3 "$ROOT/test/behave/looks.py" same "$HP_BUILD/hotpath" "${ROUNDS:-6}" \
 		env "LD_PRELOAD=$HP_LIB" "$T/looks"
 	echo "$output"
@@ -57,7 +57,7 @@ start_counting()
 		skip "no room for $count descriptors"
 	ulimit -Sn $((count + 100))
 	run -0 timeout 200 python3 "$ROOT/test/behave/looks.py" full "$url" 230
-	[[ $output =~ full\ 230\ 0\ [0-9]+\ 503 ]]	# one more is let in, and told
+	[[ $output =~ full\ 230\ 0\ [0-9]+\ 503 ]]	# one more is accepted, and gets an answer
 	run -0 timeout 200 python3 "$ROOT/test/behave/looks.py" full "$url" $count
 	kill -0 "$(cat "$T/looks.pid")"
 	kill -0 "$(cat "$T/serve.pid")"

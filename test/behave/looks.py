@@ -26,7 +26,7 @@ import urllib.request
 ROUTES = ["functions_timing?calls=1", "calltree", "functions_alloc", "alloc_callers", "alloc_sites", "leaks",
           "mutexes", "alloc_sizes", "alloc_lives", "metrics", "functions_cpu"]
 LATE = {"functions_cpu"}  # the sampler may write some more when the program has stopped
-# What goes on while nothing happens, or is a share of it; the order of paths of equal weight.
+# Values that change while nothing happens, and shares of them; the order of paths of equal weight.
 MOVING = {"id", "time_elapsed", "total_elapsed_ns", "current_elapsed_ns", "percent_total", "live_timeline",
           "frames", "location", "source", "tid", "ago", "included_count"}
 # Times of main, which has not returned.
@@ -88,12 +88,12 @@ def settled(answer):
                       if re.match(r"hotpath_(function_calls|function_alloc|mutex_acquisitions|channel)", line))
     for key in ("data", "raw"):
         if isinstance(answer.get(key), list):
-            for row in answer[key]:     # lines come when they are found
+            for row in answer[key]:     # lines appear once they are found
                 row["name"] = re.sub(r" \S+:\d+", "", str(row.get("name")))
             answer[key].sort(key=lambda row: (str(row.get("name")), row.get("calls", 0), row.get("count", 0)))
     answer.pop("tree", None)
     for row in answer.get("raw", []) + answer.get("data", []):
-        for key in "slowest_calls", "last_calls":   # of equal ones any may come first
+        for key in "slowest_calls", "last_calls":   # equal ones may be in any order
             if key in row:
                 row[key] = sorted(call.get("ns", call.get("bytes")) for call in row[key])
     return answer
@@ -125,7 +125,7 @@ def same(hotpath, rounds, program):
     first, url = serve(hotpath, run.pid)
     compared = 0
     for turn in range(rounds):
-        for route in ROUTES:    # one look at least before the round, and some while it runs
+        for route in ROUTES:    # at least one refresh before the round, and some while it runs
             get(url, route)
         run.stdin.write("go\n")
         run.stdin.flush()
@@ -138,7 +138,7 @@ def same(hotpath, rounds, program):
             time.sleep(0.02)
         for route in ROUTES:
             if turn % 3 and route in ("functions_timing?calls=1", "metrics"):
-                continue    # histograms that are not asked for at each look
+                continue    # histograms that are not requested at each refresh
             for _ in range(50 if route in LATE else 1):
                 shown, wanted = (settled(named(address, route)) for address in (url, other))
                 found = [text for _, text in zip(range(9), differences(shown, wanted))]
@@ -166,7 +166,7 @@ def age(url, path, seconds):
     def watch():
         while not is_over.wait(0.002):
             count = read()
-            counts.append(count)    # before its time: what is told is not more than what was
+            counts.append(count)    # too early: the report must not have more than happened
             times.append(time.monotonic())
 
     thread = threading.Thread(target=watch)
@@ -196,7 +196,7 @@ def full(url, count):
             held.append(socket.create_connection(address, timeout=20))
         except OSError:
             refused += 1
-    # Whoever comes now is told so at once, by an answer or by the connection's end; none waits.
+    # New clients learn that at once, by an answer or by the end of the connection; none waits.
     start, said = time.monotonic(), "closed"
     try:
         get(url, "profiler_status", timeout=20)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 #
-# Event loops: which threads are some, and whether their figures are those that the program counts itself.
+# Event loops: which threads are loops, and whether their figures match the program's own.
 
 load helper
 
@@ -36,7 +36,7 @@ said()
 	sed -n "s/^$2 //p" "$T/$1.said"
 }
 
-# told MODE EXPRESSION - of the section, as `a`, and its rows with plain numbers, as `r`
+# told MODE EXPRESSION - evaluates it on the section, `a`, and its rows with plain numbers, `r`
 told()
 {
 	python3 -c 'import json, sys
@@ -59,7 +59,7 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	most=$(told epoll 'r[0]["busy_max_ns"]')
 	stall=$(said epoll stall_ns)
 	around=$(said epoll around_ns)
-	# A stall elsewhere may be longer on a busy machine; one this long is in the list.
+	# On a busy machine another stall may be longer; one this long is in the list.
 	[ "$most" -ge $((stall - stall / 500)) ]
 	[ "$(told epoll "any($stall * 0.998 <= s['duration_ns'] <= $around * 1.002 for s in r[0]['longest_spans'])")" = True ]
 }
@@ -163,7 +163,7 @@ END
 
 @test "node: busy and idle time are those of its eventLoopUtilization" {
 	command -v node >/dev/null || skip "no node here"
-	# It is killed after its own reading: its end comes after that, and is long.
+	# It is killed after its own reading, so its end is later, possibly by much.
 	HOTPATH_SEGMENT_PATH="$T/node.segment" HOTPATH_CPU=off LD_PRELOAD="$HP_LIB" run node -e '
 		const { performance } = require("perf_hooks"), now = () => performance.now();
 		let ticks = 0, first, timer = setInterval(() => {
@@ -176,7 +176,8 @@ END
 			process.kill(process.pid, "SIGKILL");
 		}, 5);'
 	HOTPATH_REPORT=runtime HOTPATH_OUTPUT_FORMAT=json "$HP_BUILD/hotpath" report "$T/node.segment" >"$T/node.json"
-	# Up to its first wait node counts time as active that no one else sees, and so does it in the open callback.
+	# Until its first wait, and in the open callback, node counts time as active that nobody
+	# else sees.
 	python3 - "$T/node.json" $output <<'END'
 import json, sys
 active, idle, first, last = map(float, sys.argv[2:6])

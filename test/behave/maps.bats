@@ -55,7 +55,8 @@ sums()
 	awk '{ for (i = 2; i <= NF; i++) sum[i] += $i } END { print sum[2], sum[3], sum[4], sum[5] }' "$1"
 }
 
-# A handler that comes while its thread is making a path has none: that map is in <other>, and counted.
+# A handler that interrupts its thread while that builds a path has none: its map is counted in
+# <other>.
 @test "maps: signal handlers that map" {
 	run_maps signal 3000
 	diff <(sort "$T/out") "$T/ours" || true

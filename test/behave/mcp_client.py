@@ -200,7 +200,7 @@ def rows(peer):
         said = call(peer, name, {"limit": 1000})["structuredContent"]
         assert said["raw"] and len(said["raw"]) == len(said["data"]), (name, said)
         fits(schema, said, name)
-        for key in said["raw"][0]:  # no key may be just anything
+        for key in said["raw"][0]:  # keys must not be arbitrary
             wrong = dict(said, raw=[{**said["raw"][0], key: [[{}]]}])
             assert not jsonschema.Draft202012Validator(schema).is_valid(wrong), (name, key)
 

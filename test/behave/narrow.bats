@@ -7,8 +7,9 @@ load helper
 
 setup_file()
 {
-	# Limits its addresses. With an argument: leaves a child that does nothing which we see until its parent is gone,
-	# all of the segment is given out again, and so much of it is in use that the child's part is full.
+	# Limits its address space. With an argument: leaves a child that does nothing visible to us
+	# until its parent has ended, the whole segment is available again, and so much of it is
+	# used that the child's part is full.
 	compile limited <<-'EOF'
 		#include <fcntl.h>
 		#include <sched.h>
@@ -52,7 +53,7 @@ setup_file()
 			return write(fd, "done", 4) != 4;
 		}
 	EOF
-	# 19,683 call paths: more than the rest of a process that limits its addresses.
+	# 19,683 call paths: more than fit into the rest for a process with limited addresses.
 	compile hungry <<-'EOF'
 		#include <stdlib.h>
 		static long count;

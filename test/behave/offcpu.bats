@@ -137,8 +137,8 @@ teardown_file()
 	eventually helpers_are_gone
 }
 
-# as_somebody ROUNDS [FILE] - with $AS in front; the program's measurements, in
-# $T/took.
+# as_somebody ROUNDS [FILE] - runs it prefixed with $AS; the program's
+# measurements are in $T/took.
 as_somebody()
 {
 	other=$(cat "$T/other")
@@ -169,8 +169,8 @@ unplaced()
 	EOF
 }
 
-# within LEAST MOST - each function's share of the time, by its own clock.  Time when it could run and others
-# did is allowed, and need not be there.
+# within LEAST MOST - each function's share of the time, by its own clock. Time when it was ready
+# while others ran may or may not be included.
 within()
 {
 	python3 - "$T/json" "$T/took" "$1" "$2" <<-'EOF'
@@ -312,8 +312,9 @@ within()
 			return 0;
 		}
 	END
-	# 16 000 and more waits a second, where 4 000 are requested of the kernel: it was 42 to 58 % without the
-	# threads' notes, 4 to 7 with them; more where the helper does not get to read them.
+	# At least 16 000 waits a second, while 4 000 are requested from the kernel: it was 42 to 58
+	# % without the threads' notes, 4 to 7 with them; more if the helper cannot read them in
+	# time.
 	for try in 1 2 3 4 5 6; do
 		rm -f "$T/json"
 		HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
@@ -327,8 +328,8 @@ within()
 	skip "the machine is too busy: the helper does not get to read the notes"
 }
 
-# While waits are too many for a stack of each, those that continue are looked at; the last call was another
-# one.
+# While there are too many waits to record a stack of each, continuing ones are scanned; the last
+# call was another one.
 @test "offcpu: a long wait after many short ones is told with its own stack" {
 	[ "$(id -u)" -eq 0 ] || skip "stacks of waits are the kernel's for root alone"
 	cat >"$T/after.c" <<-'END'
@@ -457,6 +458,6 @@ fibers_are_told()
 		}
 	END
 	install -m 755 "$T/fibers" "$(cat "$T/other")/fibers"
-	# The first nap is over when the counters are opened, on a busy machine.
+	# On a busy machine, the first nap is over when the counters are opened.
 	up_to_3 fibers_are_told
 }

@@ -88,7 +88,7 @@ start()
 		LD_PRELOAD=$HP_LIB "$T/open" "$1" >entered 2>err 3>&- &
 	program=$!
 	eventually test -s entered
-	# So long that a loss from the call would be seen.
+	# Long enough to reveal any time lost from the call.
 	python3 -c 'import time; time.sleep(0.5)'
 }
 

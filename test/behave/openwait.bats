@@ -47,7 +47,8 @@ setup_file()
 			return 0;
 		}
 	EOF
-	# Waits before any counter is open: they are 5 ms after the start, unless they are requested.
+	# Waits before any counter is open: counters open 5 ms after the start, unless they are
+	# requested.
 	compile early -fno-instrument-functions <<-'EOF'
 		#include <stdio.h>
 		#include <time.h>
@@ -92,7 +93,7 @@ begin()
 	! asked "'not permitted' in str(r)" || skip "perf_event_open is not for us here"
 }
 
-# held - prints the blocked time and the number of the waits in the pipe, of JSON on stdin.
+# held - prints the blocked time and the number of waits in the pipe, from JSON on stdin.
 held()
 {
 	python3 -c '
@@ -108,7 +109,7 @@ live()
 	$AS "$(cat "$T/other")/hotpath" report --session "$root" -f json
 }
 
-# asked CONDITION - of the live answer `r`.
+# asked CONDITION - evaluates it on the live answer `r`.
 asked()
 {
 	live | python3 -c 'import json, sys; r = json.load(sys.stdin); sys.exit(not eval(sys.argv[1]))' "$1"
@@ -141,7 +142,7 @@ ends()
 	[ "$whole" -ge "$blocked" ]
 }
 
-# The wait that ends by itself: as long as it was, by the program's clock around it.
+# The wait that ends by itself: its length is the one on the program's own clock.
 whole_wait()
 {
 	begin

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.c - counts calls in the dullest way there is, for the tests to compare
- * with: one counter for each (function, place its entry hook is called from).
+ * oracle.c - counts calls in the simplest possible way, as a reference for the
+ * tests: one counter for each (function, place its entry hook is called from).
  *
  * The place tells inlined copies apart: the hook of a function that was inlined
  * is called from inside another one.  At the end a text file named by ORACLE is
  * written: "M begin end bias path" for each module, "C function place count".
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dl_iterate_phdr */
+#define _GNU_SOURCE	/* dl_iterate_phdr */
 #endif
 #include <link.h>
 #include <stdatomic.h>
@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SLOTS (1 << 20) /* a power of two, far above the number of call places */
+#define SLOTS (1 << 20)	/* a power of two, far above the number of call places */
 
 struct slot {
-	_Atomic uint64_t key; /* 0 = free */
+	_Atomic uint64_t key;	/* 0 = free */
 	uintptr_t function;
 	uintptr_t place;
 	_Atomic uint64_t count;

@@ -56,7 +56,7 @@ FAULTS = [
     ("shell loop", "dash loop.sh", "", "process-per-item"),
 ]
 
-# Name, command, rules that are true of it all the same.
+# Name, command, rules that apply to it all the same.
 HEALTHY = [
     *[(f"{name} fixed", f"./planted {name} fixed", "") for name in ("contended", "moves", "long-strings")],
     *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared")],

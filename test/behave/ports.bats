@@ -7,15 +7,15 @@ load helper
 
 setup_file()
 {
-	# Calls tick until it is killed; up when it reports so.
+	# Calls tick until it is killed; it prints "up" when it is ready.
 	compile ticker <<'END'
 #include <stdio.h>
 #include <unistd.h>
 __attribute__((noinline)) void tick(void) { usleep(2000); }
 int main(void) { tick(); puts("up"); fflush(stdout); for (;;) tick(); }
 END
-	# Calls tick for a moment, and is killed then, if it must be; leaves a process after that ticks until
-	# it is killed.
+	# Calls tick for a moment, and is then killed if requested; leaves a process that ticks
+	# until it is killed.
 	compile brief <<'END'
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-	# Binds the port, if it must be late, and becomes the program, profiled.
+	# Binds the port, late if requested, and becomes the profiled program.
 	cat >"$T/start" <<END
 #!$(command -v python3)
 import os, socket, sys
@@ -91,7 +91,7 @@ teardown()
 	reports_are_possible
 }
 
-# Ends a program of this shell without a word of it.
+# Ends a program of this shell without the shell's message.
 over()
 {
 	kill -9 "$1" 2>/dev/null || true
@@ -102,7 +102,7 @@ free_port()
 {
 	python3 - <<'END'
 import random, socket
-while True:	# below the ports that the kernel gives to anybody
+while True:	# below the kernel's ephemeral ports
     with socket.socket() as s:
         try:
             s.bind(("0.0.0.0", random.randrange(10000, 32000)))
@@ -191,7 +191,7 @@ pid_at()
 	kill -9 "$child"
 }
 
-# Its threads work and wait while it answers, and where CPUs are sampled it runs on one of them.
+# Its threads work and wait while it answers, and if CPUs are sampled it runs on one of them.
 @test "ports: who answers is in no table of the program, which switches too often to note each switch" {
 	compile pingpong -fno-instrument-functions <<-'END'
 		#include <pthread.h>
@@ -252,7 +252,7 @@ pid_at()
 		    assert not ours, (section, ours)
 	END
 	unset HOTPATH_OUTPUT_FORMAT HOTPATH_OUTPUT_PATH HOTPATH_METRICS_PORT
-	# It does little outside of the kernel, whose functions are marked in the table.
+	# It does little outside the kernel, whose functions are marked in the table.
 	if grep -q '"has_kernel": *true' "$BATS_TEST_TMPDIR/json"; then
 		"$hotpath" report -r functions-cpu >"$BATS_TEST_TMPDIR/table"
 		grep -Eq ' \[k\] +[0-9]' "$BATS_TEST_TMPDIR/table"
@@ -276,7 +276,7 @@ pid_at()
 
 @test "ports: beyond this machine only with a token" {
 	start HOTPATH_METRICS_PORT="$port" HOTPATH_METRICS_BIND=0.0.0.0
-	eventually grep "not of this machine alone" "$BATS_TEST_TMPDIR/err"
+	eventually grep "reachable from other machines" "$BATS_TEST_TMPDIR/err"
 	run curl -s -m 5 "http://127.0.0.1:$port/"
 	[ "$status" = 7 ]
 }

@@ -17,7 +17,7 @@ import sys
 ROUNDED = 2  # ns: each number is rounded by itself
 
 
-# Of one quantity in a row, from the smallest to the largest: what holds for its numbers.
+# Relations between the numbers of one quantity in a row, from the smallest to the largest.
 PERCENTILE = re.compile(r"(.*?)_?p(\d+(?:\.\d+)?)(_ns)?$")
 MAY_FALL = {"mem_diff", "alloc_dealloc_diff", "cpu_percent", "parent"}
 PUBLISHED = {"debug", "debug_dbg", "debug_val", "debug_gauges"}  # the program's own values
@@ -81,7 +81,7 @@ class Checked:
                 continue
             stem = key[:-len("max_ns")]
             self.at_most(section, row, stem + "avg_ns", key)
-            # A hold that is only known to have lasted so long at least is compared by the bounds.
+            # A hold with only a known minimum is compared by the bounds.
             self.at_most(section, row, key, stem + ("total_high_ns" if stem + "total_high_ns" in row else "total_ns"))
         self.at_most(section, row, "longest_ns", "total_ns")
 
@@ -126,9 +126,9 @@ class Checked:
             self.row(name, row)
         if self.is_running:
             return
-        rows = [row for row in rows if row.get("kind") != "allocator"]  # beside the program's own
-        # A call's bytes and samples count for all its callers where these were asked for.
-        is_apart = name not in INCLUSIVE or any(word in section["description"] for word in ("exclusive", "apart"))
+        rows = [row for row in rows if row.get("kind") != "allocator"]  # besides the program's own
+        # A call's bytes and samples count for all its callers if that was requested.
+        is_apart = name not in INCLUSIVE or any(word in section["description"] for word in ("exclusive", "without callees"))
         if name in PARTS and is_apart:
             for key in ("percent", "percent_total", "percent_live", "cpu_percent"):
                 parts = [row[key] for row in rows if is_number(row.get(key))]

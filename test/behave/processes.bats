@@ -90,7 +90,7 @@ told()
 @test "processes: CPU time and the largest size are each program's own" {
 	"$HP_RUN" "$T/parent" 90000000 "$T/child" 5 20 8 0 >"$BATS_TEST_TMPDIR/said"
 	said=$(awk '{ sum += $1 } END { printf "%d", sum }' "$BATS_TEST_TMPDIR/said")
-	# Beside its own account there is its start and its end.
+	# Besides its own account there are its start and its end.
 	told "$said <= rows['child']['cpu_ns'] <= 1.5 * $said"
 	told "rows['parent']['cpu_ns'] < rows['child']['cpu_ns'] + $said"
 	told 'rows["child"]["wall_ns"] >= rows["child"]["cpu_ns"]'

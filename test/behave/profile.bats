@@ -14,8 +14,8 @@ setup_file()
 		"$HP_RUN" "$T/choose" >/dev/null
 }
 
-# Where samples are forbidden, the profile is missing; the reason is in the
-# report.
+# If samples are forbidden, the profile is missing; the report has the
+# reason.
 needs_samples()
 {
 	python3 -c "import json; c = json.load(open('$T/json'))['functions_cpu']; print(c.get('message', ''))" >"$T/why"
@@ -85,11 +85,12 @@ profile()
 	PROFILE=$(echo "$T"/memory/*/hp.json.gz)
 	[ "$(profile "[(c['name'], c['category']) for c in p['counters']]")" = "[('RSS', 'Memory')]" ]
 	profile "r['threads']['rss_timeline'][:5]"
-	# How often the helper comes to look is the machine's matter.
+	# How often the helper scans depends on the machine.
 	[ "$(profile "len(r['threads']['rss_timeline']) >= 2")" = True ]
 	[ "$(profile "p['counters'][0]['samples']['length'] == len(r['threads']['rss_timeline'])")" = True ]
 	[ "$(profile "sum(p['counters'][0]['samples']['count']) == r['threads']['rss_timeline'][-1][1]")" = True ]
-	# The program is larger than 1 MB in the end, and never larger than it was at most (the kernel counts in steps).
+	# At the end the program is larger than 1 MB, and never larger than its peak (the kernel
+	# counts in steps).
 	[ "$(profile "r['threads']['rss_timeline'][-1][1] > 1 << 20")" = True ]
 	[ "$(profile "all(size <= 1.1 * r['summary']['peak_rss_bytes'] for ns, size in r['threads']['rss_timeline'])")" = True ]
 	[ "$(profile "all(a[0] < b[0] for a, b in zip(r['threads']['rss_timeline'], r['threads']['rss_timeline'][1:]))")" = True ]
@@ -99,8 +100,8 @@ profile()
 	needs_samples
 	[ "$(profile "any(d['function'] == 'compute' for d, ms in markers('Call'))")" = True ]
 	[ "$(profile "max(ms for d, ms in markers('Call') if d['function'] == 'wait_a_bit') >= 8")" = True ]
-	# As many waits as the table has; that of the lock by its name, in the waiting function, and the
-	# holder.
+	# There are as many waits as in the table; the lock's wait has its name, the waiting
+	# function, and the holder.
 	[ "$(profile "len(markers('LockWait')) > 0")" = True ]
 	profile "markers('LockWait')"
 	[ "$(profile "all('wait_for_lock' in d['at'] and d['waits'] >= 1 for d, ms in markers('LockWait') if d['lock'] == 'lock' and 'hold' in d['holder'])")" = True ]
@@ -146,7 +147,7 @@ damaged()
 	damaged prefix 't["stackTable"]["prefix"][1] = 1'
 	[[ "$output" == *"stackTable.prefix[1] is not before it"* ]]
 	damaged length 't["frameTable"]["line"].pop()'
-	[[ "$output" == *"frameTable.line has "*" entries, and the table "* ]]
+	[[ "$output" == *"frameTable.line has "*" entries, but the table has "* ]]
 	damaged time 't["samples"]["time"].reverse()'
 	[[ "$output" == *"samples.time is not in time order"* ]]
 	damaged schema 'p["meta"]["markerSchema"] = []'

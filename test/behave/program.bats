@@ -16,7 +16,7 @@ setup()
 	export HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/report
 }
 
-# told TEXT COMMAND... - runs with status 3 after exactly one line with TEXT in it
+# told TEXT COMMAND... - exits with status 3 after printing exactly one line, which has TEXT in it
 told()
 {
 	local text=$1

@@ -27,7 +27,7 @@ class Segment:
             self.data = file.read(PAGE)
             if len(self.data) < 256 or self.header("Q", 0) != MAGIC:
                 sys.exit("not a segment")
-            # The file is sparse: of its 1 GiB no more than what is used.
+            # The file is sparse: of its 1 GiB, read only what is used.
             file.seek(0)
             self.data = file.read(max(256, min(self.header("Q", 16), self.header("Q", 64))))
         if self.header("I", 8) != 1 or self.header("I", 12) < 256:

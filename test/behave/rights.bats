@@ -9,8 +9,8 @@ load helper
 setup_file()
 {
 	compile app <<<'void leaf(void) { } int main(void) { for (int i = 0; i < 10; i++) leaf(); return 0; }'
-	# Runs code that it makes itself, named in /tmp/perf-PID.map; the argument: the file
-	# there.
+	# Runs code that it generates, named in /tmp/perf-PID.map; the argument is that
+	# file.
 	compile made -fno-instrument-functions <<-'EOF'
 		#include <fcntl.h>
 		#include <stdio.h>
@@ -118,7 +118,7 @@ rights()
 	[ -z "$(rights "$BATS_TEST_TMPDIR/profiles" | grep -v -E '^(700 d|600 f) ')" ]
 }
 
-# with_map KIND - a program whose map of names is of that kind, the report's text in $T/said.
+# with_map KIND - a program whose map of names has that kind; the report's text is in $T/said.
 with_map()
 {
 	local map
@@ -190,7 +190,7 @@ refused_map()
 	done
 }
 
-# told_and_run PATH - it ends, and a line explains the missing segment.
+# told_and_run PATH - the program ends normally, and a line explains the missing segment.
 told_and_run()
 {
 	timeout 60 env HOTPATH_SEGMENT_PATH="$1" HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 LD_PRELOAD="$HP_LIB" "$T/app" \
@@ -279,7 +279,7 @@ told_and_run()
 	[ "${lines[-1]}" = 0 ]
 }
 
-# A kept file may come from anybody: its texts do not reach the terminal's own language.
+# A kept file may come from anybody: its texts must not contain terminal control sequences.
 @test "rights: control characters in a kept file are not printed" {
 	HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/app"
 	/usr/bin/python3 - "$XDG_STATE_HOME"/hotpath/*.gz "$BATS_TEST_TMPDIR/bad" <<-'END'
@@ -331,7 +331,7 @@ told_and_run()
 	done
 	[ "$(cat "$T/victims/file")" = mine ]
 	[ "$(ls "$T/victims")" = file ]
-	# One's own are followed, there and elsewhere, and so is /dev/stderr.
+	# One's own links are followed, there and elsewhere, and so is /dev/stderr.
 	ln -s "$T/victims/file" "$T/all/mine"
 	ln -s ../victims "$T/all/own/link"
 	ln -s own/link/other "$T/all/relative"

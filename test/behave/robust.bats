@@ -9,7 +9,7 @@ hotpath=$HP_BUILD/hotpath
 
 setup_file()
 {
-	# Works until standard input ends, or for so many rounds; prints its actions.
+	# Works until standard input ends, or for the given number of rounds; prints its actions.
 	compile worker <<'END'
 #include <poll.h>
 #include <pthread.h>
@@ -86,11 +86,12 @@ def steps():
 last = steps()
 for _ in range(4):
     before = time.monotonic()
-    while True:         # the same question until the figures are other ones
+    while True:         # repeats the request until the figures change
         now = steps()
         if now != last:
             break
-        # The program never stops: a figure that stands still is an old one.  Five times the promise, for busy machines.
+        # The program never stops, so an unchanged figure is stale. The limit is five times the
+        # documented one, for busy machines.
         assert time.monotonic() - before < 5, "figures stand still"
     assert now > last, "figures go back"
     last = now
@@ -107,7 +108,7 @@ END
 	[ "$(jq '.functions_timing.raw[] | select(.name == "step") | .calls' "$T/agree.json")" -eq "$steps" ]
 }
 
-# Names are found aside: on a busy machine the first answer is without them.
+# Names are found in the background: on a busy machine the first answer lacks them.
 steps_are_told()
 {
 	curl -s -m 20 "http://127.0.0.1:$1/functions_timing" | grep -q '"step"'

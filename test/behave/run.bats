@@ -9,7 +9,7 @@ setup_file()
 {
 	compile session <"$ROOT/test/behave/programs/session.c"
 	compile static -static <"$ROOT/test/behave/programs/session.c"
-	# Writes its pid to a file, and a line each time that it is continued, until SIGTERM.
+	# Writes its pid to a file, and a line whenever it is continued, until SIGTERM.
 	compile waiter <<-'END'
 		#include <signal.h>
 		#include <stdio.h>
@@ -132,7 +132,8 @@ is_going()
 	[ -e "/proc/$1/status" ] && ! grep -q '^State:.[TZ]' "/proc/$1/status"
 }
 
-# goes_along COMMAND... - the waiter below COMMAND is stopped and continued by its pid, and hotpath-run with it.
+# goes_along COMMAND... - the waiter below COMMAND is stopped and continued by its pid, and
+# hotpath-run follows.
 goes_along()
 {
 	local file=$BATS_TEST_TMPDIR/pid status=0 wrapper pid i

@@ -20,8 +20,8 @@ all_same()
 	SAME_TOOLS=$T /usr/bin/python3 "$ROOT/test/behave/same/same.py" "$@" "$table"
 }
 
-# as_nobody TABLE - each case of the file, by a user without rights and in a separate file system: a
-# stressor's effect on the machine is bounded by this.
+# as_nobody TABLE - each case of the file, as a user without rights and in a separate file system,
+# which bounds a stressor's effect on the machine.
 as_nobody()
 {
 	local command=(/usr/bin/python3 -B "$ROOT/test/behave/same/same.py" -q "$1") room=$T/nobody
@@ -43,7 +43,7 @@ as_nobody()
 	fi
 }
 
-# conformance SUITE LEAST - builds it, if it can be had, and runs all of it, at least so many programs.
+# conformance SUITE LEAST - builds it, if available, and runs all of it, at least LEAST programs.
 conformance()
 {
 	local sources=$HP_BUILD/source script=$ROOT/test/behave/same/conform.sh
@@ -51,7 +51,7 @@ conformance()
 	mkdir -p "$sources"
 	bash "$script" "$1" "$T/$1" "$sources" >"$T/$1.log" 2>&1 || skip "$(tail -n 1 "$T/$1.log")"
 	bash "$script" table "$T/$1" >"$T/$1.same"
-	# A program that is not there because the machine was short of something would not be missed.
+	# Nobody would miss a program that was not built because the machine lacked something.
 	bash "$script" missing "$T/$1" >"$T/$1.missing.log"
 	echo "$(wc -l <"$T/$1.same") programs; not compiled: $(wc -l <"$T/$1.missing.log")"
 	[ "$(wc -l <"$T/$1.same")" -ge "$2" ] || { cat "$T/$1.missing.log"; return 1; }
@@ -83,7 +83,7 @@ conformance()
 	echo "$output"
 	[ "$status" = 0 ]
 	[[ ${lines[-1]} == *" calls, 0 wrong" ]]
-	# One more export, and no one calls it.
+	# One more export, which nobody calls.
 	cp "$T"/exports.h "$BATS_TEST_TMPDIR"
 	echo 'X(new_function)' >>"$BATS_TEST_TMPDIR/exports.h"
 	gcc -w -D_GNU_SOURCE -no-pie -I "$BATS_TEST_TMPDIR" -o "$BATS_TEST_TMPDIR/registers" \
@@ -172,8 +172,8 @@ conformance()
 	all_same suites
 }
 
-# Each project's source is fetched and built once, below the build folder. PROJECTS="bash sed" are only these; all of them
-# take hours.
+# Each project's source is fetched and built once, below the build folder. PROJECTS="bash sed"
+# selects only these; all of them take hours.
 @test "same: test suites of other projects, built from their sources" {
 	only_in_full
 	mkdir -p "$HP_BUILD/upstream"

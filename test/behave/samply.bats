@@ -44,7 +44,7 @@ setup_file()
 	EOF
 	cat >"$T/fake" <<-'EOF'
 		#!/usr/bin/env python3
-		# record --pid PID --save-only -o FILE: samply's possible view of PID.
+		# record --pid PID --save-only -o FILE: a profile of PID as samply might write it.
 		import gzip, json, os, re, signal, subprocess, sys, time
 		base = os.path.dirname(sys.argv[0])
 		mode = os.environ.get("FAKE", "")
@@ -113,7 +113,7 @@ value()
 	EOF
 }
 
-# says PATTERN - the message that stands instead of the table.
+# says PATTERN - the message shown instead of the table.
 says()
 {
 	value "cpu['message']"
@@ -144,7 +144,7 @@ says()
 	[[ "${session##*/}" = "$(cat "$T/attached")"-* ]]
 	[ "$(value "cpu['profile_path']")" = "$session/hp.json.gz" ]
 	run -1 grep -x -e LD_PRELOAD -e HOTPATH_SESSION "$T/environment"
-	# The program was the one that the table is of, and not stopped.
+	# The table is of this program, and it was not stopped.
 	[ ! -s "$T/err" ]
 }
 
@@ -198,7 +198,8 @@ says()
 @test "samply: the program's stop while samply attaches is not passed on to the shell" {
 	cat >"$T/stopper" <<-'EOF'
 		#!/bin/sh
-		# As samply does it: the program stands still, until hotpath-run has been woken by that and waits again.
+		# As samply does it: the program is stopped until hotpath-run has noticed and waits
+		# again.
 		waiter=$(ps -o ppid= -p "$3" | tr -d ' ') tries=0
 		switches() { sed -n 's/^voluntary_ctxt_switches://p' "/proc/$waiter/status"; }
 		before=$(switches)
@@ -217,8 +218,8 @@ says()
 	[ "$(value "cpu['sample_count']")" = 5 ]
 }
 
-# The real one refuses to work with kernel.perf_event_paranoid above 1, even for root, who need not ask:
-# so it gets its own file to read.
+# The real one refuses to work with kernel.perf_event_paranoid above 1, even for root, who needs no
+# permission: so it gets its own copy of that file.
 real()
 {
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 1 ]; then
@@ -235,7 +236,7 @@ real()
 	[ -x "$samply" ] || skip "no samply: cargo install --locked samply@0.13.1"
 	[ "$(id -u)" = 0 ] || skip "only root can have perf_event_paranoid its way"
 	export HOTPATH_REPORT=functions-cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json
-	# With its callees: of a busy machine's interrupts we have rows, samply none.
+	# With its callees: we have rows for a busy machine's interrupts, samply has none.
 	share="100 * rows['heavy']['inclusive_ns'] / (1000 * cpu['total_samples'])"
 	HOTPATH_CPU=samply HOTPATH_SAMPLY_BIN=$samply real "$HP_RUN" "$T/work" 20000 >"$T/share"
 	report_comes "$T/json"
@@ -250,7 +251,7 @@ real()
 # serve_profile [WHAT] - serves it: addresses in $T/addresses, the server's pid in $server.
 serve_profile()
 {
-	rm -f "$T/addresses"	# of the one before
+	rm -f "$T/addresses"	# of the previous one
 	"$HP_BUILD/hotpath" load --no-open "$@" >"$T/addresses" 3>&- &
 	server=$!
 	eventually grep -q from-url "$T/addresses"

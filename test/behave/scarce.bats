@@ -71,13 +71,13 @@ pid_at()
 	ask "$1" profiler_status | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])'
 }
 
-# The server after a port.
+# The server behind a port.
 server_at()
 {
 	ss -tlnpH "sport = :$1" | grep -o 'hotpath-live",pid=[0-9]*' | grep -o '[0-9]*$'
 }
 
-# The number that its next one gets: with this as the limit it gets none.
+# The number of its next descriptor: with this as the limit it gets none.
 next_file_of()
 {
 	local fd=0
@@ -87,7 +87,7 @@ next_file_of()
 	echo "$fd"
 }
 
-# No one is connected any more, on either side.
+# Nobody is connected any more, on either side.
 is_alone()
 {
 	[ -z "$(ss -tnH "sport = :$1")" ]
@@ -100,7 +100,7 @@ is_alone()
 	start more -n 11
 	[ -n "$port" ]
 	run -56 ask "$port" profiler_status	# reset, after three tries
-	eventually grep -F 'no server could be started, 3 times: Too many open files; it may open 11 files (ulimit -n), and needs 32' "$err"
+	eventually grep -F 'the server could not be started, 3 times: Too many open files; it may open 11 files (ulimit -n), and needs 32' "$err"
 	kill -0 "$program"
 	start enough -n 32
 	[ "$(pid_at "$port")" = "$program" ]
@@ -115,13 +115,13 @@ is_alone()
 	prlimit --pid "$server" --nofile="$(next_file_of "$server"):4096"
 	ask "$port" profiler_status >"$BATS_TEST_TMPDIR/late" 3>&- &
 	client=$!
-	waits()	# it is connected, and no one has accepted it
+	waits()	# it is connected, but not accepted
 	{
 		ss -tlnH "sport = :$port" | awk '{ exit !($2 > 0) }'
 	}
 	eventually waits
 	kill -0 "$client"
-	# It tries again now and then.  Load makes the time between two tries longer, never shorter.
+	# It retries now and then. Load makes the interval between two tries longer, never shorter.
 	strace -f -qq -ttt -e trace=accept4 -o "$BATS_TEST_TMPDIR/tries" -p "$server" 2>/dev/null 3>&- &
 	tracer=$!
 	tried()
@@ -138,7 +138,7 @@ is_alone()
 	wait "$client"
 	grep "\"pid\":$program," "$BATS_TEST_TMPDIR/late"
 	eventually is_alone "$port"
-	# One, for the connection: whose it is cannot be asked.
+	# One, for the connection: its owner cannot be determined.
 	prlimit --pid "$server" --nofile="$(($(next_file_of "$server") + 1)):4096"
 	ask "$port" profiler_status >"$BATS_TEST_TMPDIR/unknown"
 	cat "$BATS_TEST_TMPDIR/unknown"
@@ -154,7 +154,7 @@ is_alone()
 	prlimit --pid "$helper" --nofile="$(next_file_of "$helper"):4096"
 	ask "$port" profiler_status >"$BATS_TEST_TMPDIR/late" 3>&- &
 	client=$!
-	# The first try, which fails at once, comes with a client.
+	# The first try, which fails at once, is caused by a client.
 	waits()
 	{
 		ss -tlnH "sport = :$port" | awk '{ exit !($2 > 0) }'

@@ -5,8 +5,9 @@
 
 load helper
 
-# In turns, half of the CPU time each: a lambda, and a function of an unnamed namespace; both inlined into a
-# static member.  They read the clock so seldom that the kernel's part of it is small anywhere.
+# Alternately, half of the CPU time each: a lambda, and a function of an unnamed namespace; both
+# inlined into a static member. They rarely read the clock, so the kernel's part is small on any
+# machine.
 setup_file()
 {
 	cat >"$T/inner.cc" <<-'END'
@@ -74,8 +75,8 @@ self_percent()
 		"$T/json"
 }
 
-# halves FUNCTION FUNCTION - have half of the samples each, and the function that they are inlined into next to none.
-# The clock and the start of the program have some, too.
+# halves FUNCTION FUNCTION - each has half of the samples, and the function that they are inlined
+# into has almost none. The clock and the start of the program have some, too.
 halves()
 {
 	[ "$(self_percent "$1")" -ge 30 ]

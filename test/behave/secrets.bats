@@ -7,7 +7,7 @@ load helper
 
 setup_file()
 {
-	# Markers that stand in memory only: the program's own file has them in pieces.
+	# Markers that exist only in memory: the program's own file has them in pieces.
 	compile keeper <<-'EOF'
 		#include <pthread.h>
 		#include <signal.h>
@@ -82,7 +82,7 @@ setup()
 	export SECRET_NAME=SECRET_ENV_0123456789 HOTPATH_SEGMENT_PATH=$BATS_TEST_TMPDIR/segment
 }
 
-# clean FILE... - no marker is in them, packed or not; ARG=1: but for those of the arguments.
+# clean FILE... - they contain no marker, packed or not; ARG=1: except those in the arguments.
 clean()
 {
 	local file kinds=ENV\|NAME\|STACK\|HEAP\|PIPE${ARG:-|ARG}
@@ -94,7 +94,7 @@ clean()
 	done
 }
 
-# The markers are found where they are: in the program's own memory.
+# As a check, the markers are found in the program's own memory.
 @test "secrets: what looks for them finds them" {
 	printf 'a\0SECRET_STACK_012345\0' >"$T/plain"
 	run -1 clean "$T/plain"
@@ -124,8 +124,7 @@ forms()
 	clean "$BATS_TEST_TMPDIR"/{table,firefox,folded,pprof,folded-bytes,folded-count,pprof-heap,pprof-mutex} \
 		"$BATS_TEST_TMPDIR"/{annotate,list}
 	ARG=" " clean "$BATS_TEST_TMPDIR"/{json,json-pretty,html,flamegraph} "$XDG_STATE_HOME"/hotpath/*.gz
-	# The copies of stacks that came with notes of waits are gone from it,
-	# too.
+	# The stack copies of off-CPU notes are gone from it, too.
 	ARG=" " clean "$HOTPATH_SEGMENT_PATH"
 }
 

@@ -80,12 +80,12 @@ EOF
 
 new() { "$tree/build/hotpath" "$@"; }
 
-# get PATH - of the run that is over, over HTTP
+# get PATH - of the finished run, over HTTP
 get()
 {
 	local served status=0
 
-	rm -f "$T/serve.out"	# of the one before
+	rm -f "$T/serve.out"	# of the previous one
 	"$tree/build/hotpath" serve --port=0 "$kept" >"$T/serve.out" 2>&1 3>&- &
 	served=$!
 	eventually grep -q http "$T/serve.out"

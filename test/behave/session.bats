@@ -32,7 +32,7 @@ is_ticks()
 	[ "$(ticks)" = "tick $1" ]
 }
 
-# The report may come after the program's end.
+# The report may appear after the program's end.
 has_ticks()
 {
 	eventually is_ticks "$1" || { ticks; return 1; }
@@ -60,7 +60,7 @@ close_ours()
 	done
 }
 
-# same_as_bare ARGS... - equal output and status without us, preloaded, under hotpath-run.
+# same_as_bare ARGS... - equal output and status without the library, preloaded, under hotpath-run.
 same_as_bare()
 {
 	local bare=0 status
@@ -149,14 +149,14 @@ same_as_bare()
 }
 
 @test "session: the helper is killed" {
-	unset HOTPATH_EXIT_WAIT_MS	# a helper that does not come up is waited for
+	unset HOTPATH_EXIT_WAIT_MS	# waits for a helper that does not start
 	LD_PRELOAD=$HP_LIB "$T/session" kill-helper || status=$?
 	[ "$status" = 5 ]
 	has_ticks 200
 }
 
 @test "session: the helper is killed under hotpath-run" {
-	unset HOTPATH_EXIT_WAIT_MS	# a helper that does not come up is waited for
+	unset HOTPATH_EXIT_WAIT_MS	# waits for a helper that does not start
 	"$HP_RUN" "$T/session" kill-helper || status=$?
 	[ "$status" = 5 ]
 	has_ticks 200
@@ -172,7 +172,7 @@ same_as_bare()
 
 @test "session: an image that changed its user joins" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
-	# The build may lie where no one else gets in.
+	# The build may be where nobody else has access.
 	place=$(mktemp -d /tmp/hotpath-test.XXXXXX)
 	chmod 755 "$place"
 	cp "$HP_BUILD"/hotpath "$HP_RUN" "$HP_BUILD"/hotpath-sampler "$HP_LIB" "$T/session" "$place"
@@ -182,7 +182,7 @@ same_as_bare()
 }
 
 @test "session: few descriptors" {
-	unset HOTPATH_EXIT_WAIT_MS	# a helper that does not come up is waited for
+	unset HOTPATH_EXIT_WAIT_MS	# waits for a helper that does not start
 	(close_ours && ulimit -n 5 && LD_PRELOAD=$HP_LIB "$T/session" 3) || status=$?
 	[ "$status" = 3 ]
 	has_ticks 100
@@ -195,7 +195,8 @@ same_as_bare()
 	[[ $(cat "$T/err") == hotpath:* ]]
 }
 
-# The loader of our own processes opens files, too, and would say on the user's stderr that it cannot.
+# The loader of our own processes opens files, too, and would complain on the user's stderr if it
+# cannot.
 @test "session: no word of the loader's, however few descriptors there are" {
 	for most in 4 5 6 7 8; do
 		status=0

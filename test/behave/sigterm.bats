@@ -42,7 +42,7 @@ setup()
 	helper= agent=
 }
 
-# Whatever fails, nothing stays.
+# Whatever fails, no process is left.
 teardown()
 {
 	[ -z "$helper" ] || kill -9 "$helper" 2>/dev/null || :
@@ -58,7 +58,7 @@ helper_of()
 		[ -e "/proc/$pid" ] && echo "$pid"
 }
 
-# It has answered SIGTERM by its own handler, so it has come up.
+# It has handled SIGTERM with its own handler, so it has started.
 hears()
 {
 	[ $((16#$(awk '/^SigCgt/ { print $2 }' "/proc/$1/status") >> 14 & 1)) = 1 ]
@@ -103,7 +103,7 @@ is_right()
 @test "sigterm: the helper of a program that is about to end goes on until its report is there" {
 	begin
 	kill "$helper"
-	# It has heard it, and is here.
+	# It has received it, and still runs.
 	eventually grep -qE '^SigPnd:[[:space:]]*0+$' "/proc/$helper/status"
 	go_on
 	is_right 3000
@@ -113,13 +113,13 @@ is_right()
 @test "sigterm: told twice the helper ends at once, and the program makes its report itself" {
 	begin
 	kill "$helper"
-	eventually kill "$helper"	# the first one must be heard before
+	eventually kill "$helper"	# the first one must have been received before
 	eventually kill_again
 	go_on
 	is_right 3000
 }
 
-# Until it is gone: two signals that come together are one.
+# Until it is gone: two simultaneous signals are one.
 kill_again()
 {
 	kill "$helper" 2>/dev/null
@@ -137,7 +137,7 @@ kill_again()
 	run ! is_gone "$agent"
 }
 
-# HP_TERM_REPORT_S is 10 s; told again it is at once.
+# HP_TERM_REPORT_S is 10 s; at a second signal it is at once.
 @test "sigterm: a report that does not end is ended with the helper" {
 	mkdir bin
 	printf '#!/bin/sh\necho $$ >%s/hangs\nexec sleep 1000\n' "$PWD" >bin/hotpath

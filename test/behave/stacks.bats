@@ -12,7 +12,8 @@ setup_file()
 		return
 	fi
 
-	# Eight threads at one place, one at another; with an argument so many.  All of them for good.
+	# Eight threads (or as many as the argument says) at one place, one at another, all of them
+	# forever.
 	compile crowd -O0 -fno-instrument-functions <<-'END'
 		#include <pthread.h>
 		#include <stdio.h>
@@ -41,7 +42,8 @@ setup_file()
 		}
 	END
 
-	# Waits that the kernel does not restart by itself, one a thread; says how often each failed.
+	# Waits that the kernel does not restart itself, one per thread; prints how often each
+	# failed.
 	compile waits -O1 -fno-instrument-functions -D_GNU_SOURCE <<-'END'
 		#include <errno.h>
 		#include <pthread.h>
@@ -155,7 +157,7 @@ setup_file()
 		}
 	END
 
-	# Counts queued signals, while threads come and go.
+	# Counts queued signals, while threads start and end.
 	compile busy -O1 -fno-instrument-functions -D_GNU_SOURCE <<-'END'
 		#include <pthread.h>
 		#include <signal.h>
@@ -286,7 +288,8 @@ start()
 	eventually grep -qx there "$T/said"
 }
 
-# waits_alike COUNT - so many threads stand in the same place: they have said that they are there a little earlier.
+# waits_alike COUNT - this many threads are at the same place, which they announced a little
+# earlier.
 waits_alike()
 {
 	"$HP_BUILD/hotpath" stacks --json "$pid" >"$T/alike.json"
@@ -298,7 +301,7 @@ waits_alike()
 	start "$T/crowd"
 	eventually waits_alike 8
 	"$HP_BUILD/hotpath" stacks "$pid" >"$T/out"
-	head -n 1 "$T/out" | grep -E "^crowd, pid $pid: 10 threads, 3 different stacks; each stood still for .* \(median\), .* at most$"
+	head -n 1 "$T/out" | grep -E "^crowd, pid $pid: 10 threads, 3 different stacks; each was stopped for .* \(median\), .* at most$"
 	grep -A 3 '^8 threads: crowd [0-9]' "$T/out" >"$T/eight"
 	grep -E '^ +sleeper +crowd.c:[0-9]+$' "$T/eight"
 	grep -E '^ +worker +crowd.c:[0-9]+$' "$T/eight"
@@ -424,7 +427,7 @@ waits_alike()
 	done
 }
 
-# shapes FILE - how many threads stand at each place, and the functions that lead there.
+# shapes FILE - how many threads are at each place, and the functions that lead there.
 shapes()
 {
 	jq -c '[.stacks[] | [.count, [.frames[].function]]] | sort' "$1"

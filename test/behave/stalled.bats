@@ -38,8 +38,8 @@ END
 	chmod 755 "$T/preloaded"
 }
 
-# limit COMMAND - that the helper of a run by COMMAND is waited for, ms: a run that is not held up takes a fraction of it, on
-# whatever machine.
+# limit COMMAND - how long a run by COMMAND waits for the helper, ms: an undisturbed run takes a
+# fraction of it, on any machine.
 limit()
 {
 	local began=${EPOCHREALTIME/./} took_ms
@@ -68,7 +68,7 @@ assert took < 1.7 * int(sys.argv[1]), took
 END
 }
 
-# kept_leaf - there is one run, and the function is in it.
+# kept_leaf - there is one run, and it has the function.
 kept_leaf()
 {
 	[ "$(find "$kept" -name '*.hp.gz' | wc -l)" = 1 ] && "$HP_BUILD/hotpath" report | grep '^leaf  *100 '
@@ -204,7 +204,7 @@ END
 	LD_PRELOAD=$T/held.so timeout 30 "$HP_BUILD/hotpath" report -f json "$T/record" >"$T/out" 2>"$T/err"
 	is_whole "$T/out"
 	[ "$(grep -c 'took longer than 5 minutes: names from there are left out' "$T/err")" = 1 ]
-	# A slow reader is harmless: it takes longer than the report may.
+	# A slow reader is harmless, even if it takes longer than the report may.
 	HOTPATH_TEST_REPORT_MS=5000 "$HP_BUILD/hotpath" report -f json-pretty -r all -n 0 "$T/record" 2>"$T/err" |
 		{ sleep 6; cat; } >"$T/out"
 	is_whole "$T/out"

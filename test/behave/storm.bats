@@ -23,7 +23,8 @@ setup_file()
 		-o "$T/D.so" "$ROOT/test/behave/programs/storm_object.cc"
 }
 
-# all_day ROUNDS [SECONDS] - makes and ends all that a program may; the figures of growth.py are in `growth`.
+# all_day ROUNDS [SECONDS] - creates and ends everything that a program may; the figures of
+# growth.py are in `growth`.
 all_day()
 {
 	local status=0 pid
@@ -90,7 +91,7 @@ run_storm()
 	[ "$(grep -cE '^(outer_[ab]|(made|gone)_[AD]) [1-9]' said)" = 6 ]
 }
 
-# Records of threads are kept to 4096 a process: 64 bytes each.
+# Up to 4096 thread records are kept per process: 64 bytes each.
 @test "storm: threads, files, pipes, libraries and processes that come and go take no room" {
 	local few
 	export HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none
@@ -145,7 +146,7 @@ run_storm()
 			return 3;
 		}
 	EOT
-	# Moments of samples are not looked at here.
+	# Moments of samples are not checked here.
 	export HOTPATH_CPU=off
 	for n in 50 $many; do
 		rm -f report segment

@@ -53,7 +53,7 @@ files()
 		for row in json.load(open(sys.argv[1]))["streams"]["raw"]:
 		    state = [name for name, key in (("ended", "ended"), ("closed", "closed_early"), ("error", "failed"),
 		                                    ("left", "left_open")) if row[key]]
-		    # Three hundred files of one place are one row.
+		    # Three hundred files from one place are one row.
 		    name = row["label"].split(" (")[0]
 		    if not row.get("path") and name != "stdin":
 		        name = "many" if row["instances"] == 300 else "popen"

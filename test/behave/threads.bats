@@ -41,7 +41,7 @@ load helper
 		said = {int(tid): int(ns) for tid, ns in map(str.split, open(sys.argv[2]))}
 		print(told, said)
 		assert told.keys() == said.keys() and len(said) == 6
-		# And the time to report that and to end.
+		# Plus the time to report that and to end.
 		assert all(said[tid] <= ns < 1.5 * said[tid] for tid, ns in told.items())
 	EOF
 }
@@ -70,11 +70,11 @@ load helper
 		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/brief"
 	jq -c '[.threads.raw[] | .cpu_percent_avg] | max' "$T/json"
 	[ "$(jq '[.threads.raw[] | select(.os_tid != .pid)] | length' "$T/json")" -eq 200 ]
-	# A thousandth is the clocks' own: one is the kernel's, the other counted in ticks.
+	# The clocks differ by up to a thousandth: one is the kernel's, the other counted in ticks.
 	[ "$(jq '[.threads.raw[] | select(.os_tid != .pid) | .cpu_percent_avg <= 100.1] | all' "$T/json")" = true ]
 }
 
-# It calls nothing of ours, before its end.
+# It calls none of our functions before its end.
 @test "threads: of a child that only forked, where nothing else is asked for" {
 	compile forked -fno-instrument-functions <<-'EOF'
 		#include <sys/wait.h>

@@ -17,7 +17,7 @@ says()
 		>"$T/tree/$folder/head.h"
 }
 
-# source_of MODULE TEXT - a file, and its object where the library's or a command's belongs.
+# source_of MODULE TEXT - a file, and its object in the place for the library's or a command's.
 source_of()
 {
 	local kind=obj
@@ -40,7 +40,7 @@ layers()
 	echo "$output"
 }
 
-# told WORD... - the check fails, with one line that has these in their order.
+# told WORD... - the check fails, with one line that has these words in this order.
 told()
 {
 	layers
@@ -177,7 +177,7 @@ int (*const hp_table[])(void) = { hp_high };'
 	[ "$status" -eq 0 ]
 	source_of preload/b "$out int b(void) { return 1; }"
 	told preload/b.c exports b
-	# The loader says whose `a` that is.
+	# The loader decides whose `a` that is.
 	source_of preload/b 'int a(void); int b(void) { return a(); }'
 	layers
 	[ "$status" -eq 0 ]

@@ -10,7 +10,7 @@ setup_file()
 	gcc -g -O1 -finstrument-functions -o "$T/trust" "$ROOT/test/behave/programs/trust.c" -lpthread
 }
 
-# Numeric users: there need be none of that name.
+# Numeric users: no user of that name need exist.
 needs_root()
 {
 	[ "$(id -u)" = 0 ] || skip "needs root: a process has to give up rights"
@@ -106,7 +106,7 @@ two_runs()
 	done
 }
 
-# asked PATH - sets `answer` to the server's answer about the program whose messages are in $T/err.
+# asked PATH - sets `answer` to the server's answer on the program whose messages are in $T/err.
 asked()
 {
 	answer=$(curl -s -m 30 -H 'Authorization: sesame' "$(sed -n 's|.* \(http://[^ ]*\)/$|\1|p' "$T/err" | head -n 1)$1")
@@ -123,7 +123,7 @@ asked()
 	eventually grep -q 'http://' "$T/err"
 	shows_the_forged()
 	{
-		# The first process, its worker, and what that claims.
+		# The first process, its worker, and the worker's claims.
 		asked /processes && [[ $answer == *'"running":3'* ]]
 	}
 	eventually shows_the_forged
@@ -160,7 +160,8 @@ calls_of()
 	jq -r --arg name "$2" '[.functions_timing.data[] | select(.name == $name) | .calls] | add' "$1"
 }
 
-# workers_are_told WAY: all that they did is in the root's report, and no one wrote another level's segment.
+# workers_are_told WAY: everything that they did is in the root's report, and nobody wrote another
+# level's segment.
 workers_are_told()
 {
 	local run
@@ -172,10 +173,10 @@ workers_are_told()
 			$run "$T/levels" "$1" 65533 65534 65534 >"$T/out" 2>"$T/err"
 		[ "$(calls_of "$T/json" worked)" = 36 ]
 		[ "$(calls_of "$T/json" prepared)" = 14 ]
-		# Also of the kept run.
+		# The same for the kept run.
 		"$HP_BUILD/hotpath" report -f json >"$T/again"
 		[ "$(calls_of "$T/again" worked)" = 36 ]
-		# One segment for each level, which those of it share.
+		# One segment for each level, shared by its processes.
 		[ "$(awk '/^SEGMENT/ { print $2, $3 }' "$T/out" | sort -u | wc -l)" = 3 ]
 		[ "$(awk '/^SEGMENT/ { print $3 }' "$T/out" | sort -u | wc -l)" = 3 ]
 		[ "$(awk '$2 == 65534 { print $3 }' "$T/out" | sort -u | wc -l)" = 1 ]
@@ -198,7 +199,8 @@ dropped()
 	local status=0
 	[ -x "$T/drop" ] || gcc -g -O1 -finstrument-functions -o "$T/drop" "$ROOT/test/behave/programs/drop.c" -lpthread
 	chmod 755 "$T" "$T/drop"
-	# Its files are read with the rights of the process that has them mapped, which may have dropped by then.
+	# Its files are read with the rights of the process that maps them, which may have dropped
+	# rights by then.
 	chmod a+x "$BATS_RUN_TMPDIR"
 	# shellcheck disable=SC2086
 	HOTPATH_KEEP=0 HOTPATH_REPORT=timing,leaks,alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json \
@@ -248,7 +250,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 		told=$(calls_of "$T/json" spins)
 		[ "$told" != null ] || told=0
 		[ "$told" -le "$spins" ]
-		# Each of them had one hook at least that was a slow one.
+		# Each of them had at least one slow hook.
 		[ $((spins - told)) -le $((spins / 2 + 100)) ]
 	done
 }
@@ -269,7 +271,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	unshare --net true 2>/dev/null || skip "needs CAP_SYS_ADMIN"
 	for run in "${runs[@]}"; do
 		dropped nowhere
-		[ "$(grep -c 'not recorded any further' "$T/err")" = 1 ]
+		[ "$(grep -c 'no longer recorded' "$T/err")" = 1 ]
 		[ -z "$after" ]
 	done
 }
@@ -389,7 +391,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	HOTPATH_OUTPUT_FORMAT=none HOTPATH_TEST_REPORT_MS=500 LD_PRELOAD=$T/held.so timeout 60 "$HP_BUILD/hotpath" \
 		report --fd 3 3<>"$T/record" 2>"$T/err"
 	[ "$(grep -c 'this run is kept without names from there' "$T/err")" = 1 ]
-	# The timing does not show it, and the status is that of the creator.
+	# The timing does not reveal it, and the status is the creator's.
 	timeout 60 "$HP_BUILD/hotpath" report --fd 3 3<>"$T/record" 2>"$T/err"
 	grep -q leaf "$T/err"
 	[ "$(grep -c 'names from there' "$T/err")" = 0 ]
@@ -397,8 +399,8 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	[ "$status" != 0 ]
 }
 
-# secret_program FOLDER: `app` there, whose names and source are in files of root's alone.  The program
-# does not mind: it needs neither.
+# secret_program FOLDER: `app` there, whose names and source are in files that only root can read.
+# The program needs neither.
 secret_program()
 {
 	local folder=$1
@@ -426,7 +428,7 @@ as_nobody()
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
-# all_views RUN: everything that can be asked of it, in $T/views.
+# all_views RUN: all its views, in $T/views.
 all_views()
 {
 	local what

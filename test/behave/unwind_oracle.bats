@@ -54,7 +54,7 @@ setup_file()
 		}
 	END
 
-	# Callbacks out of the C library, alloca, recursion.
+	# Callbacks from the C library, alloca, recursion.
 	compile sorts -O2 -fno-instrument-functions <<-'END'
 		#include <alloca.h>
 		#include <stdio.h>

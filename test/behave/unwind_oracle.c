@@ -2,13 +2,13 @@
 /*
  * unwind_oracle.c - compares the frames that unwind/ finds with those of libunwind.
  *
- * Steps a program instruction by instruction for a while, again and again, so that every
- * kind of instruction is met: of prologues and epilogues, of stubs, of the loader, in signal
+ * Steps a program instruction by instruction for a while, again and again, so that it
+ * meets every kind of instruction: of prologues and epilogues, of stubs, of the loader, in signal
  * handlers and while exceptions are thrown.  At each stop the registers and the stack are copied,
- * and both walk the same copy: the sampler's walker by the rows of unwind/, and libunwind.
+ * and both walk the same copy: the sampler's walker with the rows of unwind/, and libunwind.
  *
- * A walk of unwind/ that ends early and reports so is counted apart: it follows the stack pointer
- * and the frame pointer only, and the loader's _dl_runtime_resolve keeps its frame in another
+ * A walk of unwind/ that ends early and reports so is counted separately: it follows only the stack
+ * pointer and the frame pointer, and the loader's _dl_runtime_resolve keeps its frame in another
  * register.
  *
  * unwind_oracle STACKS PROGRAM [ARGUMENT]... prints "N compared, N different, N shorter, N frames" and
@@ -34,8 +34,8 @@
 
 #define FRAMES_MAX 1000
 #define STACK_MAX (1 << 20)
-#define BURST 200	/* instructions that are looked at one after the other, */
-#define PAUSE_US 300	/* and so long the program runs between two bursts, at most */
+#define BURST 200	/* instructions examined one after the other, */
+#define PAUSE_US 300	/* and the longest run between two bursts */
 #define SHOWN 10
 
 static struct {
@@ -163,8 +163,8 @@ static void compare(void)
 		       hp_registers_sp(&o.thread.registers), o.thread.registers.rbp);
 	theirs = o.stack.count;
 	/*
-	 * The loader's own start has no information: there libunwind stops trying, and both may
-	 * end as they like.
+	 * The loader's own start has no information: there libunwind gives up, and both may end
+	 * anywhere.
 	 */
 	for (uint32_t i = 0; is_equal && i < theirs && i < o.walker.count; i++)
 		is_equal = is_same(i);
@@ -212,7 +212,7 @@ static bool burst(long most)
 	return true;
 }
 
-/* The program runs on for a moment that nothing decides. */
+/* The program runs on for an arbitrary moment. */
 static bool run_on(void)
 {
 	int status, number = 0;

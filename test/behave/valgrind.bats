@@ -78,14 +78,14 @@ reported()
 	[ "$(LD_PRELOAD=$HP_LIB valgrind --tool="$tool" -s --suppressions="$ROOT/scripts/package/hotpath.supp" \
 		--log-file="$T/log" "$@")" = 90 ] || return
 	grep -q 'ERROR SUMMARY' "$T/log" || return
-	# The library was there: accesses of its own were suppressed.
+	# The library was loaded: its own accesses were suppressed.
 	grep -q "used_suppression: .*hotpath: memory of its own" "$T/log" || return
 	grep -E -A3 'Possible data race|Conflicting (load|store)' "$T/log" |
 		sed -n 's/^==[0-9]*==    at 0x[0-9A-F]*: //p' | sort -u
 	! grep -E '^==[0-9]+== (Thread #[0-9]+:|Thread #[0-9]+ unlocked|.*lock order)' "$T/log"
 }
 
-# only_planted TOOL PROGRAM - nothing without the planted race, and nothing but it otherwise.
+# only_planted TOOL PROGRAM - nothing without the planted race, otherwise only that race.
 only_planted()
 {
 	local found

@@ -4,7 +4,7 @@
 
 load helper
 
-# A name that is an element of a page, when no one takes care.
+# A name that becomes an element of the page unless it is escaped.
 EVIL='</script><b id=evil>'
 
 setup_file()
@@ -39,7 +39,7 @@ setup_file()
 	objcopy --redefine-sym "spin=$EVIL" "$T/work"
 }
 
-# page NAME [VARIABLE=VALUE...] - runs the program, makes the page $T/NAME.html.
+# page NAME [VARIABLE=VALUE...] - runs the program, writes the page $T/NAME.html.
 page()
 {
 	local name=$1
@@ -68,7 +68,7 @@ graphs()
 	[ "$(graphs plain "'$EVIL' in g['time']['own']")" = True ]
 	# Own times of the tree, each rounded.
 	[ "$(graphs plain "abs(g['time']['whole'] - sum(n['self_ns'] for n in r['calltree']['tree'])) < 100")" = True ]
-	# Text shown from it is not an element of the page's own.
+	# Text shown from it is not an element of the page.
 	run -1 grep '<b id=evil>' "$T/plain.html"
 	run ! "$HP_BUILD/hotpath" report --export folded
 	[[ $output == *"nothing to export: "* ]]
@@ -200,14 +200,14 @@ lines()
 	[ "$(lines "many(by['inlined(n); /* inlined */']['inclusive_samples'])")" = True ]
 	[ "$(lines "many(sum(r['self_samples'] for r in raw if r['line'] in (by['sink += 7; /* itself */']['line'], by['sink += 7; /* itself */']['line'] - 1)))")" = True ]
 	[ "$(lines "'return 0;' in by")" = False ]
-	# Without the source, and of a function that is not there.
+	# Without the source, and for a function that does not exist.
 	mv "$T/spinner.c" "$T/away.c"
 	"$HP_BUILD/hotpath" report --annotate spinner 2>"$T/err" >"$T/table"
 	grep -q "spinner.c: No such file or directory: lines are shown without their text" "$T/err"
 	grep -q "^annotate - spinner, spinner.c" "$T/table"
 	run "$HP_BUILD/hotpath" report --annotate nowhere
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"no function with samples fits 'nowhere'"* ]]
+	[[ "$output" == *"no function with samples matches 'nowhere'"* ]]
 }
 
 @test "annotate: a function's own time is that of the section cpu, with the libraries' that it called" {
@@ -242,7 +242,7 @@ lines()
 	[ "$(lines "many(by['sum += strlen(text + i); /* here */']['self_samples'])")" = True ]
 }
 
-# Samples need a kernel that lets us; then where it does not, the section says why.
+# Samples need permission from the kernel; without it, the section says why.
 needs_samples()
 {
 	HOTPATH_REPORT=bound HOTPATH_CPU=perf HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/may.json" \
@@ -264,7 +264,7 @@ bound_is_right()
 		assert rows["allocate"]["bound"] == "allocation"
 		assert rows["allocate"]["blocks"] == 400000, rows["allocate"]
 		assert rows["allocate"]["allocator_ns"] <= rows["allocate"]["cpu_ns"]
-		# Each wait is at least as long as it was asked to be; all except those that began before the
+		# Each wait is at least as long as requested, except those that began before the
 		# counters.
 		for name, on, least in (("wait_a_bit", "sleep", 8), ("wait_for_lock", "lock", 8)):
 		    assert rows[name]["bound"] == "waiting", rows[name]
@@ -275,8 +275,8 @@ bound_is_right()
 	END
 }
 
-# A thread without a processor for 12 ms does not wait for the lock any more, so a try may miss;
-# not each.
+# A thread without a processor for 12 ms no longer waits for the lock, so one try may miss, but
+# not all.
 in_one_of_4()
 {
 	local try
@@ -291,7 +291,7 @@ in_one_of_4()
 	needs_samples
 	gcc -O2 -g -finstrument-functions -o "$T/choose" "$ROOT/test/examples/choose.c" -lpthread
 	in_one_of_4 bound_is_right "$T/choose"
-	# Not compiled for it: the same but for wall time.
+	# Compiled without hooks: the same except for wall time.
 	gcc -O2 -g -o "$T/plain" "$ROOT/test/examples/choose.c" -lpthread
 	in_one_of_4 bound_is_right "$T/plain"
 }
@@ -316,7 +316,7 @@ message()
 	[[ "$(message channels)" == "channels were not recorded: "* ]]
 	[[ "$(message alloc-sites)" == "allocations were not recorded: "* ]]
 	"$HP_BUILD/hotpath" report -r mutexes | grep 'locks were not recorded: HOTPATH_REPORT did not ask'
-	# Of each section, in one report: threads were.
+	# For each section, in one report: only threads were requested.
 	sections=$("$HP_BUILD/hotpath" help --sections-markdown | sed -n 's/^| `\([a-z-]*\)`.*/\1/p' | paste -sd ,)
 	"$HP_BUILD/hotpath" report -r "$sections" -f json >"$T/each.json"
 	jq -r 'to_entries[] | select(.value.message? // "" | startswith("threads were not")) | .key' "$T/each.json" >"$T/wrong"
@@ -329,7 +329,7 @@ message()
 	[[ "$(message alloc-sites)" == "allocations were not recorded: "* ]]
 	HOTPATH_REPORT=alloc-sites "$HP_RUN" true >/dev/null 2>&1
 	[[ "$(message direct-maps)" != "allocations were not recorded: "* ]]
-	# The same of a segment that is kept as a file.
+	# The same for a segment kept as a file.
 	HOTPATH_REPORT=mutexes HOTPATH_SEGMENT_PATH="$T/segment" "$HP_RUN" "$T/work" >/dev/null 2>&1
 	"$HP_BUILD/hotpath" report "$T/segment" -r channels | grep 'channels were not recorded: '
 	"$HP_BUILD/hotpath" report "$T/segment" -r mutexes | grep 'none was used'

@@ -36,7 +36,7 @@ judge()
 	"$ROOT/test/behave/judge.py" "$command" "$@" "$T/said" "$T/r.json"
 }
 
-# Without restartable sequences a counted call that lost the processor cannot be seen.
+# Without restartable sequences a counted call that was preempted goes unnoticed.
 needs_switches()
 {
 	grep -q '^switches 1' "$T/said" || skip "no restartable sequences here"
@@ -64,7 +64,7 @@ needs_switches()
 	judge ranks P50=1,P90=1,P95=1,P99=1,P99.9=1
 }
 
-# 10 000 sampled calls of the rarest estimated function, whose own times spread by a
+# 10 000 sampled calls of the rarest estimated function, whose own times vary by a
 # quarter.
 @test "adaptive: totals are within 3 %" {
 	report adaptive mix 1000000
@@ -76,7 +76,7 @@ needs_switches()
 	judge ranks P50=5,P90=8,P95=12
 }
 
-# All the early ones are timed, and of the late ones fewer than these.
+# All the early ones are timed, and fewer than that of the late ones.
 @test "adaptive: a drawn call counts as many times as it stands for" {
 	report adaptive early 100000
 	judge ranks P50=1,P90=1
@@ -110,8 +110,8 @@ needs_switches()
 	done
 }
 
-# A stall among the samples, one in 32, occurs in every third run, and would make the total
-# half as long again.
+# In every third run a stall is among the samples (one in 32), and would increase the total
+# by half.
 @test "adaptive: a stall that nobody told of is not multiplied" {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		report adaptive steal 100000 10
@@ -119,7 +119,7 @@ needs_switches()
 	done
 }
 
-# Rare slow calls, most of them untimed: of a function, of one of two, of the caller's own code.
+# Rare slow calls, most of them untimed: in a function, in one of two, in the caller's own code.
 @test "adaptive: intervals hold the time of slow calls that were not timed" {
 	local runs=1 calls=2000000
 

@@ -80,13 +80,14 @@ channel_times()
 	grep -q 'into which thread [0-9]* sent last$' "$T/note"
 }
 
-# All its threads, which are two, wait in the kernel.
+# Both its threads wait in the kernel.
 asleep()
 {
 	[ "$(cat /proc/"$1"/task/*/stat | sed 's/.*) //; s/ .*//' | sort | uniq -c | tr -d ' \n')" = 2S ]
 }
 
-# Time in futex calls that wait, by strace, against waits for the mutex: each of them is one such call.
+# Time in waiting futex calls, according to strace, against waits for the mutex: each is one such
+# call.
 futex_times()
 {
 	rm -f "$T/report" "$T/calls"
@@ -114,7 +115,7 @@ futex_times()
 	! grep -q 'short functions' "$T/report"
 }
 
-# The class's functions lie between: a waiter for nothing.
+# The class's functions lie between, so a lookup finds no waiter.
 @test "waits: for a std::mutex are its users', in a program that was not optimised" {
 	g++ -g -O0 -I"$ROOT/test/behave/programs" -o "$T/classes" -x c++ - <<-'END' -lpthread
 	#include <atomic>
@@ -146,7 +147,7 @@ futex_times()
 	END
 	HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=waits,offcpu,bound LD_PRELOAD=$HP_LIB COLUMNS=120 "$T/classes"
 	cat "$T/report"
-	# Places stand in the row, or below it where they have no room.
+	# Places are in the row, or below it if they have no room.
 	grep -A2 '^door  *mutex ' "$T/report" | grep -q ' enter ('
 	grep -A2 '^door  *mutex ' "$T/report" | grep -q ' keep ('
 	! grep -E '__gthread|_Invoker|__invoke|lock_guard' "$T/report"

@@ -4,7 +4,7 @@
 
 load helper
 
-# A name that is an element of a page, when no one takes care.
+# A name that becomes an element of the page unless it is escaped.
 EVIL='</script><b id=evil>'
 
 setup_file()
@@ -80,7 +80,7 @@ setup()
 	url=$(cat "$T/url")
 }
 
-# saved - the page of a run that is over, once.
+# saved - the page of a finished run, written once.
 saved()
 {
 	[ -s "$T/saved.html" ] && return
@@ -88,7 +88,7 @@ saved()
 	"$HP_BUILD/hotpath" report --html -o "$T/saved.html"
 }
 
-# in_browser NAME ADDRESS - the check of test/behave/web.py there.
+# in_browser NAME ADDRESS - runs test/behave/web.py there.
 in_browser()
 {
 	command -v chromium >/dev/null || skip "no chromium here; make test-all installs it"
@@ -117,7 +117,7 @@ in_browser()
 @test "web: its sources make no elements of texts" {
 	run -1 grep -nE "innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function" "$ROOT"/report/view/web/*.js
 	run -1 grep -nP "https?://(?!www[.]w3[.]org/2000/svg)" "$ROOT"/report/view/web/*.js "$ROOT"/report/view/web/*.css
-	# Nothing in them ends the element that they stand in, in a saved page.
+	# In a saved page, nothing in them closes the element that contains them.
 	run -1 grep -nE "</(script|style)" "$ROOT"/report/view/web/*.js "$ROOT"/report/view/web/*.css
 }
 
@@ -134,10 +134,10 @@ in_browser()
 @test "web: a saved page holds its data and asks nobody" {
 	saved
 	python3 "$ROOT/test/behave/check_web.py" "$T/saved.html" "$EVIL"
-	# Of a running program, too, and from its server.
+	# For a running program, too, and from its server.
 	"$HP_BUILD/hotpath" report --html --session "$(cat "$T/shop.pid")" -o "$T/now.html"
 	python3 "$ROOT/test/behave/check_web.py" "$T/now.html" "$EVIL"
-	# The server finds names aside: they may follow.
+	# The server finds names in the background: they may appear later.
 	served_is_whole()
 	{
 		curl -s -m 60 "${url}report.html" >"$T/served.html"

@@ -35,7 +35,7 @@ def functions(page):
 
     def calls():
         return int(dict(zip(rows(page), rows(page, 1)))["sell"].replace(",", ""))
-    # It goes on by itself, and stops when it is told to.
+    # It refreshes itself, and stops on request.
     first = calls()
     page.wait(f"[...document.querySelectorAll('tbody tr')].some((row) => row.cells[0].textContent === 'sell' && "
               f"Number(row.cells[1].textContent.replaceAll(',', '')) > {first})")
@@ -82,7 +82,7 @@ def go(page, view):
     assert page.value("document.querySelectorAll('nav [aria-current]').length") == 1
     assert page.value("[...document.querySelectorAll('.view')].filter((one) => !one.hidden).length") == 1
     assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), f"{view} is wider than the page"
-    # What can be used and what is drawn has a name for who does not see it.
+    # Controls and drawings have names for screen readers.
     for node in page.send("Accessibility.getFullAXTree")["nodes"]:
         role = node.get("role", {}).get("value")
         if role in ("button", "link", "searchbox", "textbox", "image", "img", "table", "region") and not node["ignored"]:
@@ -165,7 +165,7 @@ def views(page):
     for view in ("overview", "functions", "calltree", "memory", "locks", "channels", "threads", "bound"):
         go(page, view)
     assert page.value("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
-    # By keys alone: from the start of the page to the tabs, and into another view.
+    # With the keyboard only: from the start of the page to the tabs, and into another view.
     page.look(1200, 900)
     page.value("document.activeElement.blur(); window.scrollTo(0, 0)")
     for _ in range(30):
@@ -190,7 +190,7 @@ def flame(page):
     assert {"time", "bytes", "left"} <= set(graphs), graphs
     page.click("[data-graph=blocks]")
     before = whole()
-    # A zoom stays while figures come.
+    # A zoom remains while figures refresh.
     page.value("[...document.querySelectorAll('.hpf-box')].find((one) => one.textContent === 'keep').click()")
     all_wide = wide("all threads")
     assert wide("keep") == all_wide
@@ -202,7 +202,7 @@ def flame(page):
     page.click("[data-graph=time]")
     page.type(".hpf input[type=search]", "<b id")
     page.wait("document.querySelector('.hpf-found').textContent.includes(' found')")
-    # Where the program waited long, its box is too narrow to be drawn; its row is there.
+    # If the program waited long, its box is too narrow to be drawn, but its row exists.
     found = page.value("""[...document.querySelectorAll('.hpf-match')].map(
         (one) => one.textContent || one.getAttribute('aria-label'))""")
     assert all(one.startswith(EVIL) for one in found), found
@@ -212,7 +212,7 @@ def flame(page):
 def ended(page, end):
     sees(page, "sell")
     page.wait("document.getElementById('state').textContent === 'Live'")
-    # The kernel was not asked: what its threads did is counted from answer to answer.
+    # The kernel was not sampled: thread activity is counted from answer to answer.
     go(page, "threads")
     page.wait("document.querySelector('#view-threads .about').textContent.includes('HOTPATH_CPU=off')")
     page.wait("[...document.querySelectorAll('.strip canvas')].some((one) => one.getAttribute('aria-label').includes('waiting'))")

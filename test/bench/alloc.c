@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc.c - malloc/free pairs below so many frames, in so many threads.
+ * alloc.c - malloc/free pairs below FRAMES frames, in THREADS threads.
  *
  *   alloc clock            ns of a reading of the clock
  *   alloc FRAMES THREADS   ns of a pair, least of some short rounds
@@ -13,7 +13,7 @@
 
 #include "segment/clock.h"
 
-#define PAIRS 2000	/* 50 us: less than a thread has the processor at once beside others */
+#define PAIRS 2000	/* 50 us: less than a thread's time slice next to others */
 #define ROUNDS 4000
 
 static void *volatile sink;

@@ -10,7 +10,7 @@
 #   off        HOTPATH_REPORT=threads: nothing of it is recorded
 #   heaptrack  heaptrack's library, its data to /dev/null
 #
-# One run each in turns, least of ROUNDS=5.  Budget over plain: one reading of the clock at 8
+# One run each, alternating, minimum of ROUNDS=5.  Budget over plain: one reading of the clock at 8
 # frames, three at 30; the clock is measured in the same run.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# asked.bash - shared by the scripts that query a running program (live.sh, mcp.sh); they
-# read bench.bash first.  Leaves $work, a folder that goes at the end, and $python, the plain
-# one.
+# asked.bash - shared by the scripts that query a running program (live.sh, mcp.sh), which
+# read bench.bash first. Sets $work, a folder that is removed at the end, and $python, the
+# unwrapped one.
 
 work=$(mktemp -d) || exit
 program=
@@ -17,7 +17,7 @@ stop()
 	program=
 }
 
-# start SERVER COMMAND... - profiled; sets `program`, and `port` to that of its SERVER from its
+# start SERVER COMMAND... - profiled; sets `program`, and `port` to its SERVER's port from the
 # line on stderr ("live figures", "MCP"); "" = it ended before.
 start()
 {

@@ -4,8 +4,8 @@
 # bench.bash - shared by the scripts of test/bench; each changes to the source
 # tree's root and reads this file.
 #
-# A figure is a ratio of kinds that take turns in one run, and of each kind the
-# least of some rounds: on a shared machine only that can be had twice.  A
+# A figure is a ratio of kinds that alternate in one run, each with the minimum
+# of some rounds: on a shared machine only that is repeatable.  A
 # script defines `once KIND`, which prints one number.
 
 build=${HP_BUILD:-$PWD/build}
@@ -48,14 +48,14 @@ wall()
 	reckon "${EPOCHREALTIME/,/.} - ${start/,/.}" %.4f
 }
 
-# reckon EXPRESSION [FORMAT] - or a dash where something was not measured.
+# reckon EXPRESSION [FORMAT] - its value, or a dash if something was not measured.
 reckon()
 {
 	LC_ALL=C awk "BEGIN { x = $1; printf \"${2:-%.2f}\", x }" 2>/dev/null || printf '%s' -
 }
 
-# turns ROUNDS KIND... - least[KIND] of the figures of `once KIND`; unset if it never
-# did.
+# turns ROUNDS KIND... - least[KIND] is the minimum of `once KIND`; unset if it never
+# succeeded.
 turns()
 {
 	local rounds=$1 round kind number
@@ -70,7 +70,7 @@ turns()
 	done
 }
 
-# quantile FILE COLUMN PART - of the numbers in a column of its lines; PART 0.5 is the median.
+# quantile FILE COLUMN PART - a quantile of the numbers in a column; PART 0.5 is the median.
 quantile()
 {
 	awk -v column="$2" '{ print $column }' "$1" | sort -g |
@@ -92,7 +92,7 @@ segment_used() { od -An -t u8 -j 64 -N 8 "$1" | tr -d ' '; }
 segment_refused() { od -An -t u8 -j 72 -N 8 "$1" | tr -d ' '; }
 segment_sampler() { od -An -t u4 -j 200 -N 4 "$1" | tr -d ' '; }
 
-# The MB that a sparse file takes.
+# The MB that a sparse file occupies.
 touched_mb()
 {
 	reckon "$(du -k "$1" | cut -f 1) / 1024" %.1f

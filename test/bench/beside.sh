@@ -5,8 +5,8 @@
 # from Debian's source: the table in README.md.
 #
 # The upper rows run lua as it is, the lower ones lua that is compiled with
-# -finstrument-functions.  Each row: wall time against plain lua, least of ROUNDS (3) in
-# turns; seconds to print a report of it; MB on disk.  Samplers take 999 a second with
+# -finstrument-functions.  Each row: wall time relative to plain lua, minimum of ROUNDS
+# (3), alternating; seconds to print a report; MB on disk.  Samplers take 999 a second with
 # call stacks.  SAMPLY=/path/of/samply.  samply's report is a web page: only its run is timed.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
@@ -28,7 +28,8 @@ build_lua()
 		scripts/build-program lua5.4 "$source" "$out/programs/lua5.4.instrumented" -O2 -g -finstrument-functions
 }
 
-# samply refuses where kernel.perf_event_paranoid is above 1, root too: root shows it another file.
+# samply refuses if kernel.perf_event_paranoid is above 1, even for root: root gives it another
+# file.
 allowed()
 {
 	export -f wall reckon

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * block.c - KIND CALLS: ns of a call of an empty instrumented function, of an
- * empty block, of a pair, of the same loop without any; by turns, so that all
- * meet the same machine.  Prints "function block pair nothing", the least of each.
+ * empty block, of a pair, of the same loop without any; alternating, so that all
+ * see the same machine load. Prints "function block pair nothing", the minimum of
+ * each.
  */
 #include "include/hotpath.h"
 #include "test/bench/work.h"

@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# block.sh - the cost of a block of include/hotpath.h beside an instrumented
-# function, and its cost without the library: block.c measures them by turns in
-# one run; of ROUNDS runs the least counts.
+# block.sh - the cost of a block of include/hotpath.h compared with an
+# instrumented function, and its cost without the library: block.c measures
+# them alternately in one run; the minimum of ROUNDS runs counts.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 rounds=${ROUNDS:-5}
 calls=${CALLS:-20000000}
 places="function block pair nothing"
 
-# measure KIND COMMAND... - least[KIND.PLACE] of the figures of block.c.
+# measure KIND COMMAND... - sets least[KIND.PLACE] from the figures of block.c.
 measure()
 {
 	local kind=$1 round numbers place

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channels.c WHAT [ROUNDS] - ns for one message, there and back out, in one thread: the least of
- * some rounds.  WHAT: pipe, pair, event, file, queue (GAsyncQueue); path, abstract: a
- * datagram to a name of that kind, which is given with each.
+ * channels.c WHAT [ROUNDS] - ns for one message, there and back out, in one thread: the minimum
+ * of some rounds.  WHAT: pipe, pair, event, file, queue (GAsyncQueue); path, abstract:
+ * a datagram to a name of that kind, passed with each call.
  */
 #include <fcntl.h>
 #include <stdint.h>

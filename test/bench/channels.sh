@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# channels.sh - ns of one message there and back out, in one thread: without us, with us, and with
-# us where no section of channels is requested.
-# path, abstract: a datagram to the name of a socket, which is given with each message.
-# Budgets: pipe 1.05; GAsyncQueue 40 ns; a file next to nothing. A path is looked up by us, too, as the kernel does.
+# channels.sh - ns of one message there and back out, in one thread: without the library, with it,
+# and with it but no section of channels requested. path, abstract: a datagram to the name of a
+# socket, passed with each message. Budgets: pipe 1.05; GAsyncQueue 40 ns; a file almost nothing.
+# The library looks up a path, too, like the kernel.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 

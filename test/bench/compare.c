@@ -2,7 +2,7 @@
 /*
  * compare.c - the program of test/bench/compare.py: half of the time is spent in `score`, the rest
  * in three other functions.  -DSLOWER=N makes score N percent slower, -DMORE makes one of its
- * callees allocate once more a call, -DTHREADS=N works in so many threads that share a lock.
+ * callees allocate once more per call, -DTHREADS=N works in N threads that share a lock.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile uint64_t sum;
 
-/* Registers only: the effect of a cache is another matter. */
+/* Registers only, to exclude cache effects. */
 #define WORK(amount) \
 	for (uint64_t i = 0, x = 88172645463325252u; i < (amount); i++) { \
 		x ^= x << 13, x ^= x >> 7, x ^= x << 17; \

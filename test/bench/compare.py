@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # compare.py record FOLDER [ROUNDS [PROGRAM...]] - records runs of test/bench/compare.c below FOLDER: in each round
-#     the program twice, then 10 % slower in one function, then with one more allocation a call.  All in turns.
-# compare.py busy FOLDER ...  - the same beside one busy loop.
+#     the program twice, then 10 % slower in one function, then with one more allocation per call.
+# All alternate. compare.py busy FOLDER ... - the same next to one busy loop.
 # compare.py judge FOLDER     - how often `hotpath compare` is wrong, and what it finds: a line for each program.
 #
 # HP_BUILD is the build.  Runs take 0.13 s of CPU time, for which `hotpath compare --runs` takes 2999 samples a second.
-# Comparisons are draws of 10 or 5 rounds out of those that were recorded, so they are not
-# independent of each other: with 24 rounds a share is good to some five points.
+# Comparisons draw 10 or 5 rounds from the recorded ones, so they are not independent of
+# each other: with 24 rounds a share is accurate to some five points.
 import json
 import os
 import random
@@ -53,7 +53,7 @@ def record(folder, rounds, programs):
 
 def compared(folder, program, variant, rounds):
     sides = [[f"{folder}/{program}/{side}/{number:03}.json" for number in rounds] for side in ("a", variant)]
-    # Within a second, runs have one time: a later one of each round is as old as the first.
+    # Runs within the same second have the same time: a round's later run is as old as its first.
     done = subprocess.run([f"{BUILD}/hotpath", "compare", "-f", "json", "-n", "0", *sides[0], "--", *sides[1]],
                           stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)

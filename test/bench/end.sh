@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# end.sh - how long the prompt waits for the report after the program's end: ms, least of ROUNDS
-# (5), with everything that is recorded by default.  With BASE=FOLDER, another build, the two
-# take turns, and the last column is ours / that.
+# end.sh - how long the prompt waits for the report after the program's end: ms, minimum of
+# ROUNDS (5), with everything that is recorded by default. With BASE=FOLDER, another build, the
+# two alternate, and the last column is the ratio to that.
 #
 #   first   with a fresh state folder: no kernel names, no debug information of earlier runs
 #   later   the same folder again
@@ -23,7 +23,7 @@ lua=$PWD/build/source/lua5.4/lua-5.4.4
 perl='my %h; for my $i (1..900000) { my $k = $i % 5003; $h{$k} .= "x" if length($h{$k} // "") < 50; } print scalar(keys %h)'
 node='let a = []; for (let i = 0; i < 3e6; i++) a.push({ i, s: "x" + i % 7 }); console.log(a.length)'
 
-# command NAME - sets `command`; fails where it is not here.
+# command NAME - sets `command`; fails if it is missing.
 command_of()
 {
 	case $1 in
@@ -40,7 +40,7 @@ command_of()
 	command -v "${command[0]}" >/dev/null && { [ "$1" != make ] || [ -d "$work/lua" ]; }
 }
 
-# once BUILD.STATE - state is `first`, in a folder that was never there, or a folder's name.
+# once BUILD.STATE - state is `first`, in a new folder, or a folder's name.
 once()
 {
 	local state=$work/state-${1##*.}-$(basename "${1%.*}" | tr / _)

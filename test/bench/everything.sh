@@ -9,10 +9,10 @@
 # default   with the sections recorded by default
 #   all       HOTPATH_REPORT=all
 #
-# sqlite3, cc1plus, python3: processor time of the program, user and system, least of ROUNDS (5). redis,
-# nginx: the least processor time of the server for the same requests, which bounds its throughput. All
-# without printing a report. PROGRAMS="sqlite3 nginx" measures these only. Budgets (all beside none):
-# sqlite3 and cc1plus 1.20, redis and nginx 1.05, python3 1.40.
+# sqlite3, cc1plus, python3: processor time of the program, user and system, minimum of ROUNDS (5).
+# redis, nginx: the minimum processor time of the server for the same requests, which bounds its
+# throughput. All without printing a report. PROGRAMS="sqlite3 nginx" measures these only.
+# Budgets (all relative to none): sqlite3 and cc1plus 1.20, redis and nginx 1.05, python3 1.40.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 work=$(mktemp -d /tmp/everything.XXXXXX) || exit
@@ -47,7 +47,7 @@ cpu()
 	{ time quietly "$@"; } 2>&1 | awk '{ printf "%.3f", $1 + $2 }'
 }
 
-# used PID - the same of a running process, by its own clock ticks, and of its ended children.
+# used PID - the same for a running process and its ended children, from its clock ticks.
 used()
 {
 	awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) / hz }' "/proc/$1/stat"
@@ -125,7 +125,7 @@ once()
 	esac
 }
 
-# row PROGRAM COMMAND... - where the commands are there.
+# row PROGRAM COMMAND... - if the commands exist.
 row()
 {
 	local name=$1

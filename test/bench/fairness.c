@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fairness.c THREADS MS HOLD - threads that take one mutex as often as they can:
- * HOLD rounds of work with it, twice as many without.  Prints acquisitions a
- * second, the least and the most share of a thread (1 = as many as the others),
- * and the longest wait in ms.  They read the clock themselves, so that stopping
- * them needs no processor.
+ * HOLD rounds of work with it, twice as many without. Prints acquisitions per
+ * second, the smallest and largest share of a thread (1 = as many as the
+ * others), and the longest wait in ms. Threads read the clock themselves, so
+ * that stopping them needs no processor.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# fairness.sh - does the profiler change the order in which threads get a contended mutex?  2, 4 and 8 threads
-# on one, that have it for some µs each: acquisitions a second, the least and the most share of a thread (1 =
-# as many as the others), the longest wait. Medians of ROUNDS (9) runs of each kind, in turns. Budget:
-# throughput within 5 %, the others within the spread of the runs without us, which is in brackets: their
-# quartiles.
+# fairness.sh - does the profiler change the order in which threads get a contended mutex?  2, 4 and
+# 8 threads on one mutex, each holding it for some µs: acquisitions per second, the smallest and
+# largest share of a thread (1 =
+# as many as the others), the longest wait. Medians of ROUNDS (9) runs of each kind, alternating.
+# Budget: throughput within 5 %, the others within the spread of the runs without the library: their
+# quartiles, in brackets.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 work=$(mktemp -d /tmp/fairness.XXXXXX) || exit

@@ -8,7 +8,7 @@
 #   lua            test/examples/demo.lua
 #   many           2000 functions in random order, 2000 calls of each
 #
-# CPU time of the program, the least of ROUNDS=5 rounds, under hooks as in test/bench/run.
+# CPU time of the program, the minimum of ROUNDS=5 rounds, under hooks as in test/bench/run.
 # Budgets, adaptive / empty: sqlite 1.8 and 1.5, lua 1.4, many 2; exact / clock: 1.5, many 2.3.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit

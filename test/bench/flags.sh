@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# flags.sh - the effect of `hotpath flags`: a C++ program that lives in the
-# standard library's templates (test/examples/stl.cc, 20 times over), compiled
+# flags.sh - the effect of `hotpath flags`: a C++ program that mostly runs
+# the standard library's templates (test/examples/stl.cc, 20 times over), compiled
 #
 #   without    no hooks
 #   plain      -finstrument-functions
 #   proposed   $(hotpath flags COMPILER)
 #
-# by g++ and clang++ at -O2: calls of hooks, and its time against `without`,
-# both alone and under libhotpath.so.  The least of ROUNDS runs counts.
+# by g++ and clang++ at -O2: calls of hooks, and its time relative to
+# `without`, both alone and under libhotpath.so. The minimum of ROUNDS runs
+# counts.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 rounds=${ROUNDS:-5}

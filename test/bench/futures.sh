@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # futures.sh - ns of a poll (HOTPATH_FUTURE_POLL and _PENDING), of a call (start and end), of a coroutine's resume, and
-# of a thread that is created and joined: without us; with us; and with us where futures are not requested.
-# `off` of coroutines is compiled without -DHOTPATH. Budgets: 20 ns a resume above `plain`; 1.05 x a thread of `off`.
+# of a thread that is created and joined: without the library; with it; and with it but futures not
+# requested. `off` of coroutines is compiled without -DHOTPATH. Budgets: 20 ns per resume above
+# `plain`; 1.05 x a thread of `off`.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 

@@ -57,7 +57,7 @@ static BENCH_PLAIN long pairs_to(long made, long pairs)
 	return made;
 }
 
-/* outer, middle and two of leaf: four calls a turn. */
+/* outer, middle and two of leaf: four calls per turn. */
 static BENCH_PLAIN long run_to(long made, long calls)
 {
 	for (; made < calls; made += 4)

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# growth.sh - memory does not grow with the number of calls, nor with that of allocations:
-# resident memory of the target and of the helper after 10^6 calls (pairs of malloc and free) and
-# after 10^8 of the same run (FULL=1: 10^9), and the time that the report takes afterwards.
+# growth.sh - memory does not grow with the number of calls or allocations: resident memory of
+# the target and of the helper after 10^6 calls (pairs of malloc and free) and after 10^8 in the
+# same run (FULL=1: 10^9), and the time of the report afterwards.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 few=1000000
@@ -19,8 +19,8 @@ resident()
 	sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$1/status" 2>/dev/null
 }
 
-# The target says how many calls it made, and waits for a line before it
-# continues.
+# The target prints how many calls it made, and waits for a line before
+# it continues.
 look()
 {
 	local calls

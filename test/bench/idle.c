@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* idle.c - idle THREADS: so many threads that do nothing, until its input ends. */
+/* idle.c - idle THREADS: THREADS threads that do nothing until the input ends. */
 #include <pthread.h>
 #include <unistd.h>
 

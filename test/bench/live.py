@@ -25,7 +25,7 @@ import threading
 import time
 
 STORM = 8  # connections
-FORGOTTEN = 3  # seconds after which nothing is made for who asked
+FORGOTTEN = 3  # seconds after which nothing is prepared for a client
 MORE = ["overview", "flame", "timeline"]  # of the page
 EACH = [
     "functions_timing", "functions_alloc", "functions_cpu", "threads", "channels", "mutexes", "rw_locks",

@@ -8,14 +8,13 @@
 #   wide                        1 000 functions in 64 threads, then one thread that calls on
 #
 # For each: ms to the first answer; one route once a second, then each route once a second: the
-# server's share of a core, percent; the worst answer of these, ms; the server's own memory, MB.
-# For wide also ms of each route's answer to a client without recent requests, ms of CPU time that
-# the server took for it, and 200 requests a second.  EACH=1: the share of each route alone as
-# well.
+# server's share of a core, percent; the slowest of these answers, ms; the server's own memory,
+# MB. For wide also ms of each route's answer to a client without recent requests, the server's
+# CPU time for it in ms, and 200 requests per second. EACH=1: also the share of each route alone.
 #
 # Then the CPU time, user and system, of a fixed piece of work of each of the three programs alone
-# and with a client that asks each second for each route, in turns, least of ROUNDS=5; alone:
-# live.sh pays.  SECONDS_EACH=10 for each share.
+# and with a client that requests each route every second, alternating, minimum of ROUNDS=5; only
+# this part: live.sh pays.  SECONDS_EACH=10 for each share.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash && . test/bench/asked.bash || exit
 seconds=${SECONDS_EACH:-10}
@@ -43,7 +42,7 @@ SQL
 				"order by 2 limit 9;"
 		done
 	} >"$work/queries.sql"
-	# A class template in many sizes: some 100 000 call paths by half a minute.
+	# A class template in many sizes: some 100 000 call paths within half a minute.
 	cat >"$work/large.cc" <<'CC'
 #include <functional>
 #include <map>

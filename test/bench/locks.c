@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * locks.c - ns of a pair of lock and release that finds the lock free; and for
- * threads on one mutex the cost of an acquisition with the work around it:
+ * locks.c - ns of a pair of lock and release that finds the lock free; and,
+ * for threads on one mutex, the cost of an acquisition with the work around
+ * it:
  *
  *   threads N [cpu]      CPU time, ns
  *   threads N elapsed    time, ns: 1e9 / it are acquisitions a second

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# locks.sh - ns of lock and release that find the lock free, in a process of several threads: without us,
-# with us, and with us where no section of locks is requested; then of threads on one mutex, with 500 ns of
-# work around each acquisition: its CPU time, its elapsed time (the inverse of the throughput), and how
-# often a thread slept for it, per thousand. These are three things: a thread that notes more before it
-# sleeps takes CPU time for it, and may find the lock free after all. If that is so here, the third row has
-# to say. `waits` has the sections of locks alone; with all of them the kernel notes each switch, too.
-# Budgets: 1.5 x a free pair; 1.05 x the elapsed time under contention, and a pipe.
+# locks.sh - ns of an uncontended lock and release, in a process of several threads: without the
+# library, with it, and with it but no section of locks requested; then of threads on one mutex,
+# with 500 ns of work around each acquisition: its CPU time, its elapsed time (the inverse of the
+# throughput), and how often a thread slept for it, per thousand. These are independent: a thread
+# that records more before it sleeps uses CPU time, and may find the lock free after all. The third
+# row shows whether that happens. `waits` requests only the sections of locks; with all sections the
+# kernel records each switch, too. Budgets: 1.5 x a free pair; 1.05 x the elapsed time under
+# contention, and a pipe.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* loop.c - one empty function in a loop: the least that a call pair can cost. */
+/* loop.c - one empty function in a loop: the minimum cost of a call pair. */
 #include "test/bench/bench.h"
 
 static BENCH_CALLED void empty(void)

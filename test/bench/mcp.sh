@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# mcp.sh [PROGRAM...] - how fast agents are answered: RATE=200 requests a second over eight
-# connections for SECONDS_EACH=10, of tools/list and tools of each kind by turns (mcp.py).
+# mcp.sh [PROGRAM...] - how fast agents get answers: RATE=200 requests per second over
+# eight connections for SECONDS_EACH=10, for tools/list and tools of each kind in turn
+# (mcp.py).
 #
 #   wide       1 000 functions in 64 threads, then one thread that calls on
 #   python3    some thousand call paths that allocate
 #
-# For each kind of request: median, p99 and worst ms, bytes of the answer; then the rate that was
-# kept and the server's share of a core, percent.  The client takes its share of the same cores.
+# For each kind of request: median, p99 and worst ms, bytes of the answer; then the achieved rate
+# and the server's share of a core, percent. The client runs on the same cores.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash && . test/bench/asked.bash || exit
 cat >"$work/parse.py" <<'PY'

@@ -12,9 +12,9 @@
 #   default    all that is recorded unasked: CPU samples, threads, locks, too
 #   heaptrack  heaptrack's library, its data to /dev/null
 #
-# One run each in turns, least of ROUNDS=3; wall time, CPU time of the program itself, its
-# peak resident memory.  Without the report: that is shown separately, with the segment's
-# size.
+# One run each, alternating, minimum of ROUNDS=3; wall time, CPU time of the program
+# itself, its peak resident memory. The report is excluded and shown separately, with the
+# segment's size.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 rounds=${ROUNDS:-3}
@@ -56,7 +56,7 @@ print(len(json.loads(json.dumps(rows))))
 PY
 }
 
-# Sets `line`; false = the program is missing here.
+# Sets `line`; false = the program is missing.
 command_of()
 {
 	case $1 in

@@ -12,8 +12,9 @@
 #   uftrace    uftrace record, data to memory
 #   gprof      compiled with -pg instead
 #
-# Wall time, without printing a report.  Then: main's reported time, adaptive, beside the whole with empty
-# hooks: the remainder of our cost. And how much of the segment such programs touch.  ROUNDS=3; WORK=1 is
+# Wall time, without printing a report. Then main's reported time, adaptive, compared with the total
+# with empty hooks: the uncorrected part of our cost. And how much of the segment such programs
+# touch.  ROUNDS=3; WORK=1 is
 # 0.1 to 0.3 s of the plain program.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
@@ -112,7 +113,7 @@ row()
 	echo
 }
 
-# Ms that the report gives to main.
+# main's time in the report, ms.
 told()
 {
 	HOTPATH_KEEP=0 HOTPATH_REPORT=functions-timing HOTPATH_OUTPUT_FORMAT=json \

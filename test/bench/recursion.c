@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recursion.c - 10 000 activations of one function, up and down again. */
+/* recursion.c - 10 000 activations of one function, down and up again. */
 #include "test/bench/bench.h"
 
 #define DEPTH 10000

@@ -12,11 +12,12 @@ import json
 import re
 import sys
 
-# What a thread begins with, as far as perf names it.
+# A thread's first functions, as far as perf names them.
 FIRST = {"_start", "__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl",
          "__clone", "clone", "__clone3", "clone3", "start_thread"}
 LEAST = 0.5     # percent: functions with less are not compared
-# Two samplers in one run see each other's interrupts: the kernel's functions are counted, and not compared.
+# Two samplers in one run see each other's interrupts: the kernel's functions are counted, but not
+# compared.
 KERNEL = set()
 
 
@@ -54,7 +55,7 @@ def counts(comm, lines):
     for stack in stacks(comm, lines):
         count += 1
         own[base(stack[0])] += 1
-        # A stack that was cut off misses callers, which would have less than their share.
+        # A truncated stack lacks callers, which would have less than their share.
         if not is_whole(stack):
             continue
         whole += 1
@@ -86,7 +87,7 @@ def shares(path, comm):
     ours = cpu["total_samples"] * 1000
     worst = {"self_ns": (0.0, "-"), "inclusive_ns": (0.0, "-")}
     compared = 0
-    # One name in two files (malloc: ours and the C library's) is two rows here and one there.
+    # One name in two files (malloc: ours and the C library's) is two rows here but one in perf.
     names = collections.Counter(base(row["name"]) for row in cpu["raw"])
     rows = {base(row["name"]): row for row in cpu["raw"] if names[base(row["name"])] == 1}
     for key, theirs in (("self_ns", own), ("inclusive_ns", total)):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # samples.sh [shares] [quality] [cost] [speed] [walks] [loss] [stage] - accuracy and cost
-# of CPU samples, beside perf on the same programs.  As root.
+# of CPU samples, compared with perf on the same programs. As root.
 #
 #   shares    self and inclusive shares of both samplers in the same run, 20 000 samples, ROUNDS=3 times; and how far
 #             two runs of perf alone are apart
@@ -155,8 +155,8 @@ cpu()
 
 # --- figures ---
 
-# Ours and perf's are of the same run but not the same samples, as those of two runs of perf are not: the
-# difference of two of these is the resolution of any comparison.
+# Our samples and perf's are from the same run but are not the same samples, as with two runs of
+# perf: their difference is the resolution of any comparison.
 shares()
 {
 	local run
@@ -195,7 +195,7 @@ quality()
 	done
 }
 
-# The program's own time: not that in which a profiler starts, and writes its files.
+# The program's own time, without the time in which a profiler starts and writes its files.
 once()
 {
 	words_of "$subject" "${AMOUNT:-1}"
@@ -228,7 +228,7 @@ cost()
 	done
 }
 
-# helper_cpu - ns of CPU of the helper of the session in $tmp/segment, at its last look.
+# helper_cpu - CPU time in ns of the helper of the session in $tmp/segment, at its last scan.
 helper_cpu()
 {
 	local pid last=0 now
@@ -320,7 +320,7 @@ stage()
 	local file
 
 	words_of cc1plus 1
-	# Twice at once, until each has used its part of the time.
+	# Two at once, until each has used its part of the time.
 	cat >"$tmp/two" <<-END
 		#!/bin/bash
 		work() { local end=\$((SECONDS + ${SECONDS_EACH:-60})); while [ \$SECONDS -lt \$end ]; do ${words[*]}; done; }

@@ -5,9 +5,10 @@
  *   stacks record FILE HZ COMMAND...   runs the command and keeps its records, stacks of 32 KiB with them
  *   stacks replay FILE [ROUNDS]        ns a sample, least of the rounds; and a hash of all stacks found
  *
- * They are put into a ring as large as a root's on one processor and read on another, as it is where the
- * program and the sampler have one each.  The hash is of each sample's frames, in order, so two builds whose hashes are
- * equal found the same stacks.  Linked with the objects of sampler/, see samples.sh.
+ * They are put into a ring as large as root's on one processor and read on another, as if the
+ * program and the sampler had one each. The hash covers each sample's frames in order, so two
+ * builds with equal hashes found the same stacks. Linked with the objects of sampler/, see
+ * samples.sh.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -25,7 +26,7 @@
 #include "sampler/sample/sample.h"
 
 #define RING_SIZE ((size_t)8 << 20)
-#define STACK_SIZE 32768 /* the sampler's total with a compiler: of 16 KiB 2.4 % are too short */
+#define STACK_SIZE 32768	/* the sampler's total for a compiler: 16 KiB would truncate 2.4 % */
 #define SAMPLE_TYPE \
 	(HP_PERF_COMMON | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER | \
 	 PERF_SAMPLE_STACK_USER)
@@ -110,7 +111,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 31;
 }
 
-/* Of all samples in order, from the innermost frame out. */
+/* Over all samples in order, innermost frame first. */
 static uint64_t stacks_hash(const struct hp_samples *samples, const struct hp_segment *segment)
 {
 	uint64_t hash = 0, at = samples->record->events;
@@ -129,7 +130,7 @@ static uint64_t stacks_hash(const struct hp_samples *samples, const struct hp_se
 	return hash;
 }
 
-/* To the processor of the program, or to that of the sampler; nothing if there is but one. */
+/* Moves to the program's processor, or to the sampler's; no effect if there is only one. */
 static void move_to(int cpu)
 {
 	cpu_set_t set;

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# start.sh - the cost before the first call and without any:
+# start.sh - the cost before the first call, and without any calls:
 #
 #   `hotpath-run true` against `true`, the report and the kept run included;
-#   a shell script of 1000 /bin/true as one session, with and without;
-#   the helper beside a program that does nothing, with 10 and with 1000
-#   threads: its share of a processor and how often it wakes up, over 20 s
-#   (IDLE=N: N s), when the start is over.
+#   a shell script of 1000 /bin/true as one session, with and without the
+#   library; the helper of an idle program, with 10 and with 1000 threads:
+#   its share of a processor and how often it wakes up, over 20 s (IDLE=N:
+#   N s), after the start.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 idle=${IDLE:-20}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * streams.c WHAT [ROUNDS] - ns for one item of a stream: the least of some rounds. WHAT: fgets, getline
- * (lines of 25 bytes), getc, fread (16 bytes) of a file; pipe: fgets of a pipe whose other end is a
- * process that writes 64 KiB at a time; open: fopen, one fgets and fclose.
+ * streams.c WHAT [ROUNDS] - ns for one item of a stream: the minimum of some rounds. WHAT: fgets,
+ * getline (lines of 25 bytes), getc, fread (16 bytes) of a file; pipe: fgets of a pipe whose other
+ * end is a process that writes 64 KiB at a time; open: fopen, one fgets and fclose.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

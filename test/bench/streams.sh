@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# streams.sh - ns for one item of a stream of stdio: without us, with us, and with us where the section
-# is not requested; and instructions of fgets by callgrind, where it is installed.
+# streams.sh - ns for one item of a stream of stdio: without the library, with it, and with it but
+# the section not requested; and instructions of fgets by callgrind, if installed.
 # Budget: fgets of a file 1.06.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
@@ -22,7 +22,7 @@ once()
 	esac
 }
 
-# instructions ENVIRONMENT... - per item of 10 rounds of fgets, with all that is around them.
+# instructions ENVIRONMENT... - per item of 10 rounds of fgets, including everything around them.
 instructions()
 {
 	env "$@" valgrind --tool=callgrind --callgrind-out-file=/dev/null "$out/streams" fgets 10 2>&1 |

@@ -34,7 +34,7 @@ static BENCH_PLAIN double seconds(clockid_t clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* All of one lot begin together and end before the next is started. */
+/* All threads of one batch start together and end before the next batch starts. */
 static BENCH_PLAIN void run_lot(pthread_t *ids, long count)
 {
 	pthread_barrier_init(&begin, NULL, (unsigned)count);

@@ -3,10 +3,10 @@
 #
 # threads.sh - counts and costs with many threads: 200 at once, 10 000 short
 # ones, and 8 that make 10^6 calls each (FULL=1: 10^7; CALLS=N).  Counts are the
-# report's, beside the true ones.  Costs are processor time, since the wall
-# clock also depends on the machine's load; they stand beside those of one
-# thread, and beside those of empty hooks and of hooks that only read the clock,
-# since processors may share more than one thinks.
+# report's, next to the true ones. Costs are processor time, since the wall
+# clock also depends on the machine's load; they are compared with those of one
+# thread, of empty hooks and of hooks that only read the clock, since processors
+# may share more than one thinks.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 calls=${CALLS:-1000000}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits_glib.c TASKS - tasks of some µs that a GThreadPool of four threads does,
- * and sends the results by a GAsyncQueue to the main thread; a table that all of
- * them write is after a GMutex.  Prints the processor time in seconds.
+ * waits_glib.c TASKS - tasks of some µs for a GThreadPool of four threads, which
+ * send the results through a GAsyncQueue to the main thread; a GMutex protects a
+ * table that all of them write.  Prints the processor time in seconds.
  */
 #include <glib.h>
 #include <stdio.h>

@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# waits_programs.sh [PROGRAM...] - the cost of recording locks, channels and waits for programs of
-# several threads or processes, and the results.
+# waits_programs.sh [PROGRAM...] - the cost of recording locks, channels and waits for programs
+# with several threads or processes, and the results.
 #
 #   none      without the library
 #   waits     the sections of locks and channels, and no others
 # default   with the sections recorded by default
 #
 # sqlite (four connections in one process), glib (GThreadPool, GAsyncQueue), python (threads, a queue, a
-# lock): processor time; redis (io-threads), nginx (one worker), postgres (pgbench, read only): µs a request,
-# by the client. In turns, ROUNDS (5) of each: the least, and on a second line the medians with the quartiles
-# of the runs without us, which show the variation of such runs. LOOK=DIR keeps a report of each there.
+# lock): processor time; redis (io-threads), nginx (one worker), postgres (pgbench, read only): µs
+# per request, measured by the client. Alternating, ROUNDS (5) of each: the minimum, and on a second
+# line the medians with the quartiles of the runs without the library, which show the variation of
+# such runs. LOOK=DIR keeps a report of each there.
 # Budgets: waits 1.03 x none; redis and nginx by default 1.05 x none, which is 0.95 of their throughput.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
@@ -106,7 +107,7 @@ prepare_postgres()
 	served none pgbench -q -i -s 2
 }
 
-# served KIND CLIENT... - the server as long as the client runs.
+# served KIND CLIENT... - the server, while the client runs.
 served()
 {
 	local pid
@@ -121,7 +122,7 @@ served()
 	wait $pid 2>/dev/null
 }
 
-# Its number, which is kept for the medians, too.
+# Its figure, which is also kept for the medians.
 once()
 {
 	run "$1" | tee -a "$work/$1.all"
@@ -144,7 +145,7 @@ run()
 	esac
 }
 
-# median PROGRAM KIND... - medians, and of the first kind the quartiles, as parts of its median.
+# median PROGRAM KIND... - medians, and the first kind's quartiles relative to its median.
 median()
 {
 	local name=$1 none kind
@@ -160,7 +161,7 @@ median()
 		"$(reckon "$(quantile "$none" 1 0.75) / $(quantile "$none" 1 0.5)" %.3f)"
 }
 
-# row PROGRAM UNIT - where it is there.
+# row PROGRAM UNIT - if it exists.
 row()
 {
 	local name=$1

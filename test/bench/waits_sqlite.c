@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits_sqlite.c THREADS ROUNDS - threads that each have a database in memory of
- * their own, in one process: they share the library's allocator and its page
+ * waits_sqlite.c THREADS ROUNDS - threads, each with its own in-memory database,
+ * in one process: they share the library's allocator and its page
  * cache.  Prints the processor time in seconds.
  */
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wide.c - 64 threads that each call the same 1000 functions: the largest
- * record for its calls.  Their work differs from call to call, so that
+ * record for its calls.  Their work varies from call to call, so that
  * histograms have some octaves.
  *
  *     wide [ROUNDS [SECONDS]]   then all wait but one, which calls on for so long

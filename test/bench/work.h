@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * work.h - work of a known amount, and the attributes of bench.h, for programs
- * that have a main of their own.
+ * with their own main.
  */
 #ifndef HP_TEST_BENCH_WORK_H
 #define HP_TEST_BENCH_WORK_H

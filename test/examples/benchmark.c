@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * benchmark.c - one million calls (or as many as the argument says) of an empty
- * function: the dearest program for a profiler.
+ * function: the most expensive program for a profiler.
  *
  *	hyperfine build/examples/benchmark 'hotpath-run build/examples/benchmark'
  */

@@ -6,7 +6,7 @@
  *	cc -O2 -DHOTPATH -I include $(hotpath flags cc) blocks.c -o blocks
  *	hotpath-run ./blocks
  *
- * The interesting parts aren't functions: the stages of one long function, and
+ * The interesting parts are not functions: the stages of one long function, and
  * the turns of a loop with jumps across it.  Each is its own row below the
  * function that it is in; the helper that the compiler need not instrument is
  * left out, and a function with a technical name has a better one.
@@ -81,7 +81,7 @@ static long do_handle_msg_v2(const struct message *message)
 	return sum;
 }
 
-/* A machine of states: no scope follows its jumps, so begin and end stand where they happen. */
+/* A state machine: no scope follows its jumps, so begin and end are where they happen. */
 static long transfer(unsigned rounds)
 {
 	long retries = 0;

@@ -6,7 +6,7 @@
 //	hotpath-run ./blocks
 //
 // A block ends with its scope, so an exception ends it too.  A guard with a name
-// can be ended before.  Blocks of a template are one row, whatever its arguments.
+// can be ended earlier. Blocks of a template are one row, whatever its arguments.
 #include <hotpath.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ struct account {
 		HOTPATH_GUARD(checking, "checking");
 		for (char c : name)
 			amount ^= c;
-		checking.end(); // the rest isn't part of it
+		checking.end(); // the rest is not part of it
 		sum += amount;
 		HOTPATH_RESULT(name.c_str());
 	}

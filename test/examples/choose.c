@@ -40,7 +40,7 @@ static __attribute__((noinline)) void shuffle(void)
 	sink = x;
 }
 
-/* Asks for memory, and gives it back. */
+/* Allocates memory, and frees it. */
 static __attribute__((noinline)) void allocate(void)
 {
 	static void *blocks[2000];
@@ -60,7 +60,7 @@ static __attribute__((noinline)) void wait_a_bit(void)
 	sink++;	/* or the compiler jumps to usleep, and this function is on no stack */
 }
 
-/* Waits for a lock that another thread has. */
+/* Waits for a lock that another thread holds. */
 static __attribute__((noinline)) void wait_for_lock(void)
 {
 	char byte;
@@ -100,7 +100,7 @@ static __attribute__((noinline)) void wait_for_answer(void)
 		sink++;
 }
 
-/* Waits for the disk: only where /var/tmp is on one. */
+/* Waits for the disk, if /var/tmp is on one. */
 static __attribute__((noinline)) void write_down(int file)
 {
 	char page[4096];

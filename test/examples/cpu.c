@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu.c - work on four threads: the report shows which function it goes to,
- * and in the section `threads` on which thread it runs.
+ * cpu.c - work on four threads: the report shows which functions use the
+ * time, and the section `threads` which threads.
  */
 #include <math.h>
 #include <pthread.h>

@@ -3,8 +3,8 @@
  * orders.c - the program of doc/guide: four workers take orders from a queue, price
  * them, keep them and write them to a log.  It is slow in ways that are easy to see.
  *
- *   orders [ORDERS]   handle so many (20000)
- *   orders -f         fixed: the log is written outside the lock, and products are
+ * orders [ORDERS] handle ORDERS (20000) orders -f fixed: the log is written outside the lock, and
+ * products are
  *                     found by binary search
  *   orders -w         start again when all orders are handled, until it is killed
  *   orders -d         end in a deadlock
@@ -119,7 +119,7 @@ static __attribute__((noinline)) void log_order(const struct order *order)
 	pthread_mutex_unlock(&log_lock);
 }
 
-/* No one ever frees it. */
+/* Nobody ever frees it. */
 static __attribute__((noinline)) void keep_order(struct order *order, uint32_t price)
 {
 	pthread_mutex_lock(&history_lock);
@@ -147,7 +147,7 @@ static void *worker(void *unused)
 	return unused;
 }
 
-/* Takes the two locks in the order opposite to that of stop_log(). */
+/* Takes the two locks in the opposite order to stop_log(). */
 static __attribute__((noinline)) void *stop_history(void *unused)
 {
 	pthread_mutex_lock(&history_lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * smoke.c - two functions of known shares of the time, three to one: `make smoke`
- * checks the tables for that.  Prints their shares by each clock, percent: where
- * a processor is often taken away, those of wall time are others.
+ * smoke.c - two functions with known shares of the time, three to one: `make
+ * smoke` checks the tables for that. Prints their shares by each clock, percent:
+ * with frequent preemption, those of wall time differ.
  */
 #include <stdio.h>
 #include <time.h>
@@ -31,7 +31,8 @@ static UNSEEN double seconds(clockid_t clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The wall clock is read next to the call: a program is often taken off the processor when a system call returns. */
+/* The wall clock is read next to the call: a program is often preempted when a system call
+ * returns. */
 static UNSEEN void measured(void (*work)(void), double *wall, double *cpu)
 {
 	double cpu_start = seconds(CLOCK_THREAD_CPUTIME_ID), start = seconds(CLOCK_MONOTONIC);

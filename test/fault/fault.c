@@ -3,9 +3,9 @@
  * fault.c - lets calls of ours fail, in builds for tests.
  *
  * fault.S asks here before each call that wrap.list names.  The file $HP_FAULT/PART, shared with
- * the test (sites.py), says which of them fail, and learns which were made: a slot for each byte of
- * the part's code that a call may return to.  Only direct system calls are made here, and these
- * once for each image of a process: the call that is asked about may be the first of all.
+ * the test (sites.py), says which of them fail, and records which were made: a slot for each byte
+ * of the part's code that a call may return to. This file makes only direct system calls, once for
+ * each image of a process: the call in question may be the very first one.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,28 +18,28 @@
 #include <unistd.h>
 
 #define SLOTS_AT 4096
-#define DIES UINT64_C(0xDEAD) /* for an error: the process is killed instead, before the call */
+#define DIES UINT64_C(0xDEAD)	/* for an error: the process is killed instead, before the call */
 
-struct slot { /* of calls that return to this place */
+struct slot {	/* of calls that return to this place */
 	uint32_t calls;
 	uint32_t failed;
-	uint32_t function; /* line of wrap.list */
-	uint32_t argument; /* the first one: the number of a system call */
+	uint32_t function;	/* line of wrap.list */
+	uint32_t argument;	/* the first one: the number of a system call */
 };
 
 struct plan {
-	uint64_t size; /* of the file */
-	uint64_t site; /* offset in the part; 0 = all that takes memory */
-	uint64_t from; /* first call that fails, from 0 */
-	uint64_t to; /* first one that does not any more */
+	uint64_t size;	/* of the file */
+	uint64_t site;	/* offset in the part; 0 = all calls that take memory */
+	uint64_t from;	/* first call that fails, from 0 */
+	uint64_t to;	/* first call that succeeds again */
 	uint64_t error;
-	uint64_t seen; /* calls that take memory */
+	uint64_t seen;	/* calls that take memory */
 	uint64_t failed;
 };
 
 struct verdict {
-	long fails; /* 0 = the real one is called */
-	long result; /* its replacement result; or its second argument instead, 0 = as it was */
+	long fails;	/* 0 = the real one is called */
+	long result;	/* its replacement result; or the replacement for its second argument, 0 = unchanged */
 };
 
 enum kind { HP_int, HP_null, HP_err };
@@ -164,12 +164,12 @@ struct verdict hp_fault(unsigned function, uintptr_t to, long argument)
 	__atomic_fetch_add(&plan->failed, 1, __ATOMIC_RELAXED);
 	if (plan->error == DIES)
 		raw(SYS_kill, raw(SYS_getpid, 0, 0, 0, 0, 0, 0), SIGKILL, 0, 0, 0, 0);
-	/* It counts its refusals itself, so more are requested than there can be. */
+	/* It counts its refusals itself, so the limit is larger than any possible number. */
 	if (function == AT_hp_segment_take) {
 		verdict.result = 1L << 60;
 		return verdict;
 	}
-	/* The result of these when they refuse. */
+	/* The result of these if they refuse. */
 	if (kinds[function] == HP_null && function != AT_hp_memlock_map && hp_refused &&
 	    function >= AT_hp_memlock_map)
 		hp_refused();

@@ -6,9 +6,9 @@ a reason, and nothing that was started is there any more a while later.  Times a
 """
 import json, os, re, signal, subprocess, time
 
-BOUND_S = int(os.environ.get("OUTCOME_BOUND_S", 60))   # of a program, and of what it leaves behind
-REPORT_S = 4    # for a report that the program did not wait for
-# What each kind of call fails with; callers say what else.
+BOUND_S = int(os.environ.get("OUTCOME_BOUND_S", 60))   # of a program and its leftovers
+REPORT_S = 4    # for a report whose program did not wait for it
+# The error of each kind of call; callers may choose others.
 ERRORS = {"mmap": "ENOMEM", "mremap": "ENOMEM", "clone": "EAGAIN", "clone3": "EAGAIN", "fork": "EAGAIN",
           "socket": "EMFILE", "socketpair": "EMFILE", "memfd_create": "EMFILE", "openat": "EMFILE",
           "connect": "ECONNREFUSED", "ftruncate": "EFBIG", "epoll_create1": "EMFILE", "pidfd_open": "EMFILE",

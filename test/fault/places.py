@@ -4,7 +4,7 @@ import collections, mmap, os, re, struct, subprocess
 
 PARTS = ("libhotpath.so", "hotpath-sampler", "hotpath", "hotpath-live")
 SLOTS_AT, SLOT = 4096, 16
-# Called for the program, which asked for just that.
+# Called for the program, which requested just that.
 PASSED_ON = {("libhotpath.so", name) for name in ("malloc", "calloc", "realloc")}
 
 
@@ -64,7 +64,7 @@ class Part:
                 symbols.setdefault(int(words[1], 16), set()).add(words[7].split("@")[0].split(".cold")[0])
                 if words[4] != "LOCAL" and words[5] in ("DEFAULT", "PROTECTED"):
                     exported.add(words[7].split("@")[0])
-        # Tables of functions, and what the loader calls.
+        # Tables of functions, and functions that the loader calls.
         relocations = subprocess.run(["readelf", "-rW", self.path], capture_output=True, text=True).stdout
         pointers = {int(a, 16) for a in re.findall(r"R_\w+_RELATIVE\s+([0-9a-f]+)", relocations)}
         queue = [name for at, names in symbols.items() if at in pointers for name in names]
@@ -86,8 +86,8 @@ class Part:
         places = {}
         for part in re.split(r"^0x", text, flags=re.M)[1:]:
             address, *lines = part.split("\n")
-            # The innermost line of ours: _FORTIFY_SOURCE puts functions of the C library's headers around calls.
-            # Functions of headers stand as root/./folder/file.
+            # Our innermost line: _FORTIFY_SOURCE puts functions of the C library's headers around
+            # calls. Functions of headers appear as root/./folder/file.
             lines = [line.replace(root, "").removeprefix("./").split(" ")[0] for line in lines if line]
             places[int(address, 16)] = next((line for line in lines if not line.startswith("/")), lines[0])
         return places

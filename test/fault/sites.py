@@ -28,7 +28,7 @@ FOR_EVER = 2**63
 DIES = 0xDEAD    # for an error: see fault.c
 READER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../behave/read_format.py")
 HELPER_AT = 200    # of the helper's pid in a record
-# What each kind of call fails with; ENOMEM where nothing else is said.
+# The error of each kind of call; ENOMEM by default.
 ERRORS = dict(outcome.ERRORS, **{
     "open": "EMFILE", "fopen": "EMFILE", "opendir": "EMFILE", "fallocate": "ENOSPC", "eventfd": "EMFILE",
     "pidfd_getfd": "EPERM", "pread": "EIO", "waitid": "ECHILD", "waitpid": "ECHILD", "futex": "EAGAIN", "kill": "EPERM",
@@ -41,16 +41,18 @@ ERRORS = dict(outcome.ERRORS, **{
     "pthread_key_create": "EAGAIN", "mkdir": "ENOSPC", "capget": "EPERM", "fstat": "EOVERFLOW"})
 # These do not fail.
 NEVER = {"rt_sigprocmask", "rt_sigpending", "gettid", "getpid", "getppid", "getuid", "exit", "exit_group", "rt_sigreturn", "sched_yield"}
-# What is told of these once, that a wait was interrupted, is not told for ever: but they may be forbidden.
+# These may report an interrupted wait once, but not forever; they may be forbidden, though.
 FORBIDDEN = {name: "EPERM" for name in ("futex", "nanosleep", "ppoll", "poll", "epoll_wait", "recvmsg", "accept4")}
 ERRORS_OF = {"once": ERRORS, "always": dict(ERRORS, **FORBIDDEN), "killed": {}}
-# Of a mapped memfd these do not fail.  Who cannot join a session begins one of its own, and the last report stands.
+# For a mapped memfd these do not fail. A process that cannot join a session starts its own, and the
+# last report counts.
 EXEMPT = {("segment/segment.c", "fstat"), ("segment/segment.c", "pread"),
           # Without libdw, or the program's file, rows have addresses instead of names, and a note says so.
           ("report/elf/symbol_file.c", "dlopen"), ("report/base/behalf.c", "openat"), ("report/base/behalf.c", "fstat"),
           ("util/open_as.h", "openat"),
           ("report/elf/elf_file.c", "fstat"), ("report/elf/elf_file.c", "mmap"), ("report/elf/debug_open.c", "openat"),
-          # Before the program begins `hotpath run` says why it does not, as a shell would, or that it lost its child.
+          # Before the program starts, `hotpath run` reports why it does not, as a shell would, or
+          # that it lost its child.
           ("report/doctor/program.c", "stat"), ("report/doctor/program.c", "access"), ("report/command/run.c", "calloc"),
           ("report/command/run.c", "wait4")}
 
@@ -67,7 +69,7 @@ class Bench:
         self.folder = tempfile.mkdtemp(prefix="sites.")
         self.build = os.path.join(self.folder, "build")
         os.mkdir(self.build)
-        # `hotpath-run` is `hotpath`, which looks at its name.
+        # `hotpath-run` is `hotpath`, which checks its own name.
         for name in os.listdir(build):
             faulty = os.path.join(build, "fault", "hotpath" if name == "hotpath-run" else name)
             source = faulty if os.path.isfile(faulty) else os.path.join(build, name)
@@ -130,7 +132,7 @@ class Bench:
         command = [os.path.join(self.build, "hotpath-run"), program] if by_run else [program]
         if with_us and not by_run:
             environment["LD_PRELOAD"] = os.path.join(self.build, "libhotpath.so")
-        # What starts it is no part of the session.
+        # The process that starts it is not part of the session.
         if "PREFIX" in extra:
             library = environment.pop("LD_PRELOAD", "")
             command = extra["PREFIX"] + ["env", "LD_PRELOAD=" + library] + command
@@ -210,7 +212,7 @@ def wrong_counts(found, usual, report, told):
     bad = []
     for key, (least, most) in usual.items():
         value = found.get(key, 0)
-        # A block whose size could be kept nowhere counts as freed at once.
+        # A block whose size could not be stored counts as freed at once.
         if told and key[2] == "freed_count":
             most = usual[key[0], key[1], "allocated_count"][1]
         # What the C library allocates for its threads depends on which of them end before others begin.
@@ -243,7 +245,7 @@ class Judge:
             if is_command:
                 self.wanted.setdefault(name, (status, out, err))
             report = {} if is_command else bench.report()
-            # Which programs run is another thing each time.
+            # Which programs run varies from run to run.
             if status != self.wanted[name][0] or (out != self.wanted[name][1] and not is_command) or report is None:
                 return f"{name} without a failure: {status} {out!r} {err!r}"
             found = counts(report)
@@ -268,7 +270,7 @@ class Judge:
             wrong.append(f"exit {status}, out {out!r}")
         if outcome.foreign(err):
             wrong.append(f"stderr {outcome.foreign(err)[:3]}")
-        # A program that has a filter makes no calls of ours, so nobody tells without the helper.
+        # A program under a filter makes none of our calls, so without the helper nobody reports.
         if report is None and not err and is_there and helper and name != "confined":
             wrong.append("neither a report nor a reason")
         if odd:

@@ -28,7 +28,7 @@ enum change_kind {
 	CHANGE_LINE,	/* the same in lines */
 	CHANGE_COPY,	/* the text elsewhere */
 	CHANGE_SWAP,	/* the line with another one */
-	CHANGE_WORD,	/* a word that holds something gets this value */
+	CHANGE_WORD,	/* a word that is not 0 gets this value */
 	CHANGE_KINDS
 };
 
@@ -58,7 +58,7 @@ static uint64_t word_at(const char *at, size_t width)
 	return word;
 }
 
-/* The `n`th word of the width that is not 0, from a place on. */
+/* The `n`th nonzero word of that width, from a place on. */
 static size_t filled(const char *bytes, size_t words, size_t width, size_t from)
 {
 	for (size_t i = 0; i < words; i++) {
@@ -79,7 +79,8 @@ static void swap(char *a, char *b)
 	memcpy(b, line, HP_LINE);
 }
 
-/* The first page's first 64 bytes are checked before anybody reads; they are another target's. */
+/* The first page's first 64 bytes are checked before anything is read; another target tests
+ * them. */
 static void apply(char *segment, uint64_t used, const struct change *c)
 {
 	size_t width = (size_t)1 << (c->width & 3);

@@ -3,8 +3,8 @@
  * base.h - the real run that a target starts from: a kept file, named by FUZZ_BASE.
  *
  * A segment has too much structure to be found by chance, and a committed one would
- * be of a format of the past soon.  So one is recorded by the build under test, and
- * the fuzzer's input says what to change in it.
+ * soon have an outdated format. So the build under test records one, and the
+ * fuzzer's input says what to change in it.
  */
 #ifndef HP_TEST_FUZZ_BASE_H
 #define HP_TEST_FUZZ_BASE_H
@@ -21,7 +21,7 @@ struct fuzz_base {
 	uint64_t used;	/* bytes of its segment */
 };
 
-/* Read once; ends the program with a line if none exists. */
+/* Read once; ends the program with a message if there is none. */
 const struct fuzz_base *fuzz_base(void);
 
 /* A private copy of its segment, changed as the input says. */

@@ -3,7 +3,7 @@
 #
 # base.sh - the run that the targets of a segment start from.
 
-# fuzz_base BUILD FOLDER - records test/fuzz/base_program.c and says which file has it.
+# fuzz_base BUILD FOLDER - records test/fuzz/base_program.c and prints the file's name.
 fuzz_base()
 {
 	local build=$1 folder=$2 root

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base_program.c - a program that gives every section something, and does not end
- * well: two threads wait for each other's lock when it is killed.
+ * base_program.c - a program with data for every section, which does not end
+ * normally: two threads wait for each other's lock when it is killed.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -69,7 +69,7 @@ static void *receiver(void *unused)
 	return unused;
 }
 
-/* Forever, both: each has the other's lock. */
+/* Both wait forever: each holds the other's lock. */
 static void *embrace(void *mine)
 {
 	pthread_mutex_t *other = mine == &first ? &second : &first;

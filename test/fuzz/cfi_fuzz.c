@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi_fuzz.c - call frame information that says anything: the input is an object's
- * span, whose .eh_frame_hdr is where its last two bytes say.
+ * cfi_fuzz.c - arbitrary call frame information: the input is an object's span,
+ * and its last two bytes locate the .eh_frame_hdr.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 #define PCS 24
 
-/* A stack of a few words; beyond it nothing can be read. */
+/* A stack of a few words; memory after it is unreadable. */
 static bool load(void *context, uintptr_t address, uintptr_t *word)
 {
 	const uintptr_t *stack = context;

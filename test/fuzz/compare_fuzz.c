@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compare_fuzz.c - reports in JSON beside each other, a 0 between them: a run of each
- * side, then six of each.
+ * compare_fuzz.c - JSON reports to compare, separated by a 0: one run of each side,
+ * then six of each.
  */
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * console_fuzz.c - the console, whose server may answer anything, and whose user
- * presses any keys.  The whole of it but the terminal, the thread that asks and the
- * loop between them; those are played here.  A line of the input is one of
+ * console_fuzz.c - the console, with arbitrary answers from the server and
+ * arbitrary keys. Everything except the terminal, the requesting thread and the
+ * loop between them, which this file simulates. A line of the input is one of
  *
  *   k KEYS      each character a key, from \x80 on those that aren't characters
  *   0 … 3 JSON  the answer to the first … of the paths that are wished for
@@ -107,7 +107,7 @@ static void wish(struct hp_app *app)
 			abort();
 }
 
-/* A key may have requested something, which is always taken. */
+/* A key may have requested something, which is always accepted. */
 static void hand_on(struct hp_app *app)
 {
 	struct hp_asked asked = app->asked;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_fuzz.c - a file that says it is a program: files that `hotpath run` and
- * `hotpath doctor` examine, the helper's reads when a sample is in their code, and
- * the report's (by elfutils).  The last two bytes are the first of the address that
- * is requested.
+ * elf_fuzz.c - a file that claims to be a program, as examined by `hotpath run` and
+ * `hotpath doctor`, read by the helper when a sample is in its code, and by the
+ * report (with elfutils). The last two bytes are the first ones of the requested
+ * address.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -27,8 +27,8 @@ static bool load_nothing(void *context, uintptr_t address, uintptr_t *word)
 }
 
 /*
- * elfutils asks libdebuginfod for what a stripped file lacks, and that brings thirty
- * libraries along, one of whose thread-local data LeakSanitizer (gcc 12, clang 14) dies of.
+ * For a stripped file elfutils calls libdebuginfod, which loads thirty libraries; the
+ * thread-local data of one of them crashes LeakSanitizer (gcc 12, clang 14).
  */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
@@ -36,7 +36,7 @@ int __lsan_is_turned_off(void)
 	return 1;
 }
 
-/* As the helper has it, mapped at `begin`. */
+/* Mapped at `begin`, as in the helper. */
 static void sampled(const char *path, const struct stat *status, uint64_t first)
 {
 	struct hp_segment_wish wish = { .size = SEGMENT_SIZE, .token = "0123456789abcdef" };

@@ -4,18 +4,19 @@
  *
  *     flip segment|kept|packed [STEP [FROM]]
  *
- * Bytes of the run's segment, as it lies in memory; of the kept file, unpacked, since zlib's
- * checksum hides the data after it; and of the kept file as it lies on disk.  FUZZ_BASE names the
- * run.  Each byte gets four values: its lowest bit changed, its highest, all of them, and 0.  STEP
- * takes every STEPth byte only, from the FROMth on, else from any (its process number decides).
+ * Bytes of the run's segment, as it is in memory; of the kept file, unpacked, since zlib's
+ * checksum hides the data after it; and of the kept file as it is on disk. FUZZ_BASE names the
+ * run. Each byte gets four values: with its lowest bit changed, its highest, all of them, and 0.
+ * With STEP, only every STEPth byte is changed, from the FROMth on, or from one chosen by the
+ * process number.
  *
  * A reader whose result depends only on its input cannot distinguish values of a byte that it does
- * not read.  So the bytes of the segment that the unchanged run's report reads are found first, by
- * taking the memory's rights away and stepping over each access (x86-64), and only they are
- * changed; of the others a sample, which must give the same report.
+ * not read.  So the bytes of the segment that the unchanged run's report reads are found first,
+ * by protecting the memory and single-stepping each access (x86-64), and only these are changed,
+ * plus a sample of the others, which must give the same report.
  *
- * Runs are made by a child, which continues after the byte that ended it: by ASan, a signal or 20
- * s of processor time.  It reads from memory that cannot be written, and says where it was.
+ * A child makes the runs. If ASan, a signal or 20 s of processor time ends it, the next child
+ * continues after that byte. It reads from read-only memory, and reports its position.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,23 +35,23 @@
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/views.h"
 
-#define SECONDS_MAX 20	/* of processor time for one run; each takes some milliseconds */
+#define SECONDS_MAX 20	/* of processor time for one run; a run takes some milliseconds */
 #define WIDEST 64	/* bytes that one instruction of the C library reads at once */
 #define WIDE 16	/* of ours */
-#define SAMPLE 257	/* one in so many of the unread bytes is changed all the same */
+#define SAMPLE 257	/* one in this many unread bytes is changed all the same */
 #define INPUT_MAX (64 << 20)
 
 enum value { VALUE_LOW, VALUE_HIGH, VALUE_ALL, VALUE_ZERO, VALUES };
 
-/* Told by the child, kept by its parent. */
+/* Written by the child, kept by its parent. */
 struct progress {
 	volatile size_t next;	/* number of the run that is under way: place * VALUES + value */
 	volatile size_t made;
-	volatile size_t differ;	/* of a byte that is not read, and the report is another one */
+	volatile size_t differ;	/* an unread byte that changed the report */
 };
 
 struct run {
-	uint8_t *bytes;	/* pages of their own, to be changed and put back */
+	uint8_t *bytes;	/* separate pages, to be changed and restored */
 	size_t size;
 	size_t *places;	/* in `bytes` */
 	size_t place_count;
@@ -60,7 +61,7 @@ struct run {
 	struct progress *progress;
 };
 
-/* What ASan is to do by itself: all that costs time and finds nothing more. */
+/* ASan's options: without features that cost time and find nothing more. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -82,7 +83,7 @@ static struct {
 
 extern char __executable_start[], etext[];	/* by the linker */
 
-/* An access to a page that is shut: it is opened for this instruction. */
+/* An access to a protected page: it is unprotected for this instruction. */
 static void on_access(int signal, siginfo_t *info, void *context)
 {
 	ucontext_t *where = context;
@@ -133,7 +134,7 @@ static void reads_find(struct run *run, uint8_t *is_read)
 	signal(SIGTRAP, SIG_DFL);
 }
 
-/* Those that are read first, then the sample of the others. */
+/* First the bytes that are read, then the sample of the others. */
 static void places_find(struct run *run)
 {
 	uint8_t *is_read = calloc(run->size, 1);
@@ -173,7 +174,7 @@ static void places_find(struct run *run)
 
 /* --- readers --- */
 
-/* As long as the used part of a file; its header may say something else. */
+/* The length of the used part of a file; its header may claim another one. */
 static uint64_t look_segment(const struct run *run, bool with_exports)
 {
 	struct hp_header *header = (struct hp_header *)run->bytes;
@@ -215,7 +216,7 @@ static void try(const struct run *run, size_t number)
 	run->bytes[place] = other;
 	mprotect(run->bytes, run->size, PROT_READ);
 	setitimer(ITIMER_PROF, &limit, NULL);
-	/* The views made from the same data as the tables, too, for one of the values. */
+	/* For one of the values, also the views made from the same data as the tables. */
 	uint64_t sum = run->look(run, value == VALUE_ALL);
 	mprotect(run->bytes, run->size, PROT_READ | PROT_WRITE);
 	run->bytes[place] = byte;
@@ -253,7 +254,7 @@ static unsigned try_all(struct run *run, size_t step, size_t from)
 			abort();
 		while (child == 0) {
 			try(run, run->progress->next);
-			/* The next value, or the next place that must be taken. */
+			/* The next value, or the next byte to change. */
 			run->progress->next +=
 				(run->progress->next + 1) % VALUES ? 1 : (step - 1) * VALUES + 1;
 			if (run->progress->next >= end)

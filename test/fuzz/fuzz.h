@@ -13,7 +13,7 @@
 /* libFuzzer calls it, or replay.c. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A descriptor that takes all and keeps nothing. */
+/* A descriptor that discards all output. */
 int fuzz_sink(void);
 
 /* A descriptor of a file in memory with these bytes, at its start. */

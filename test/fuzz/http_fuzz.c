@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_fuzz.c - bytes on a connection to the server of live figures, answered from a
- * real run: heads, bodies and queries, several requests one after the other.  The
- * first byte chooses the server: with or without a token, of all routes or of MCP.
+ * http_fuzz.c - bytes on a connection to the live server, answered from a real run:
+ * headers, bodies and queries, several requests one after the other. The first byte
+ * chooses the server: with or without a token, with all routes or MCP.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -70,7 +70,7 @@ static int connection_to(uint16_t port)
 	struct sockaddr_in address = { .sin_family = AF_INET,
 				       .sin_port = htons(port),
 				       .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	struct linger at_once = { 1, 0 };	/* no port is left waiting for seconds */
+	struct linger at_once = { 1, 0 };	/* no port remains in TIME_WAIT */
 	struct timeval most = { 20, 0 };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -82,8 +82,9 @@ static int connection_to(uint16_t port)
 }
 
 /*
- * Whatever came: an answer of HTTP, or the connection's end.  libmicrohttpd keeps one that was
- * suspended when our end of it came for its ten seconds: so no one waits for that.
+ * The result is always an HTTP answer or the end of the connection. libmicrohttpd keeps a
+ * connection that was suspended when our end was closed for its ten seconds, so this does not
+ * wait for it.
  */
 static void answer_take(int fd)
 {

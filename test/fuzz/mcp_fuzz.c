@@ -40,7 +40,7 @@ static void done(void *context, struct hp_answer *answer)
 	pthread_mutex_unlock(&lock);
 }
 
-/* One of each answer: other programs don't exist. */
+/* One of each answer: there are no other programs. */
 static bool choose(void *context, const char *name)
 {
 	(void)context;
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		pthread_cond_wait(&wake, &lock);
 	pthread_mutex_unlock(&lock);
 	if (answer->size && !memchr("{[", answer->body[0], 2))
-		abort();	/* whatever came, the output is JSON */
+		abort();	/* whatever the input, the output is JSON */
 	hp_answer_drop(answer);
 	free(body);
 	return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutate.c - a segment that changes while it is read: what a target does that writes where it should not.
+ * mutate.c - a segment that changes while it is read, as from a target that writes out of bounds.
  *
  *     mutate SECONDS [SEED]
  *
- * A child writes random changes into the run of FUZZ_BASE, in memory that both share, and puts the
- * run back now and then.  Meanwhile this process makes all views of it, alone and as the live
- * server does, which continues from the look before.  It runs under ASan and UBSan.  No refresh
+ * A child writes random changes into the run of FUZZ_BASE, in memory that both share, and restores
+ * the run now and then. Meanwhile this process makes all views of it, both fresh and like the live
+ * server, which continues from the previous refresh.  It runs under ASan and UBSan.  No refresh
  * may take 20 s of processor time, or hold more than four times the input and 64 MB.
  */
 #include <signal.h>
@@ -25,12 +25,12 @@
 #include "test/fuzz/views.h"
 #include "util/random.h"
 
-#define SECONDS_MAX 20	/* of processor time for one look */
+#define SECONDS_MAX 20	/* of processor time for one refresh */
 #define MEMORY_MAX(there) (4 * (there) + (UINT64_C(64) << 20))
 #define LOOKS 8	/* that continue from each other */
-#define BURST 64	/* changes at most, then the writer rests for a moment */
+#define BURST 64	/* maximum number of changes before the writer pauses */
 
-/* The sanitizers' (sanitizer/allocator_interface.h, which only some compilers bring along). */
+/* From the sanitizers (sanitizer/allocator_interface.h, which not all compilers have). */
 size_t __sanitizer_get_allocated_size(const volatile void *memory);
 int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void *, size_t),
 					      void (*)(const volatile void *));

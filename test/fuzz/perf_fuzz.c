@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf_fuzz.c - records as from a ring of the kernel: the input is records one
- * after the other, cut to what their headers say.
+ * perf_fuzz.c - records as from a ring of the kernel: the input is consecutive
+ * records, truncated as their headers say.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proc_fuzz.c - texts that the kernel or other programs wrote: stat and status of a
- * task, the names of a compiler's code.
+ * proc_fuzz.c - texts written by the kernel or other programs: stat and status of a
+ * task, and names of generated code.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -29,7 +29,7 @@ static void give(const char *path)
 		exit(1);
 	}
 	close(fd);
-	exact = malloc((size_t)size + !size);	/* so that what reads beyond it is found */
+	exact = malloc((size_t)size + !size);	/* so that reads beyond it are found */
 	memcpy(exact, input, (size_t)size);
 	fprintf(stderr, "%s\n", path);
 	LLVMFuzzerTestOneInput(exact, (size_t)size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * samply_fuzz.c - a profile as samply would have written it, but that is any text.
+ * samply_fuzz.c - arbitrary text in place of samply's profile.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# seeds.py FOLDER - makes what the fuzzer starts from, for targets whose inputs are not texts:
+# seeds.py FOLDER - makes the fuzzer's seeds, for targets whose inputs are not texts:
 # FOLDER/cfi, perf, kept, segment, ...
 # FUZZ_BASE names the run, HP_BUILD the build whose answers are the console's seeds.
 import gzip

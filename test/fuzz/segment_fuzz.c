@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_fuzz.c - every view of a segment whose records say something else than
- * a target wrote.  The input is a list of changes (base.c).
+ * segment_fuzz.c - every view of a segment whose records differ from what a
+ * target wrote.  The input is a list of changes (base.c).
  */
 #include "test/fuzz/fuzz.h"
 #include "test/fuzz/views.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * setting_fuzz.c - variables of the environment, a line each, and a program's own
- * defaults, of the same text.
+ * setting_fuzz.c - environment variables, one per line, and a program's own
+ * defaults from the same text.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tick_fuzz.c - rings that threads of a profiled program write and the helper reads:
- * samples of CPU timers and notes of waits, as a program leaves them that writes where
- * it should not.  The input is the rings' contents: head, tail, then words.
+ * samples of CPU timers and off-CPU notes, as left by a program that writes out of
+ * bounds.  The input is the rings' contents: head, tail, then words.
  */
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static void words_put(uint64_t *words, size_t most, const uint8_t *data, size_t 
 	memcpy(words, data, size < most * sizeof(*words) ? size : most * sizeof(*words));
 }
 
-/* One ring of each kind; the list of the second leads where the input says. */
+/* One ring of each kind; the input decides where the second one's list leads. */
 static void rings_make(const struct hp_segment *segment, const uint8_t *data, size_t size)
 {
 	struct hp_ticking *ticking = (struct hp_ticking *)((char *)segment->header + HP_TICKING_AT);

@@ -11,8 +11,8 @@
 #include "test/fuzz/base.h"
 
 /*
- * Makes the tables and JSON, with exports all other forms too.  Returns a hash of the tables and
- * JSON: the same for the same segment.  Nothing is written into the segment, which stays the caller's.
+ * Makes the tables and JSON, and with `exports` all other forms.  Returns a hash of the tables and
+ * JSON: the same for the same segment.  The segment is not modified, and remains the caller's.
  */
 uint64_t fuzz_views(const struct fuzz_base *base, struct hp_segment *segment, bool with_exports);
 

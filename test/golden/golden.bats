@@ -11,7 +11,8 @@ done < <(compgen -e HOTPATH_)
 unset NO_COLOR CLICOLOR_FORCE COLUMNS DEBUGINFOD_URLS
 . "$ROOT/test/golden/views.sh"
 
-# same CASE - all its views.  One run of the tests at a time: another's programs may be others.
+# same CASE - compares all its views. Only one run of the tests at a time, since another's programs
+# may differ.
 same()
 {
 	mkdir -p "$golden_place"
@@ -49,7 +50,7 @@ same()
 	python3 "$ROOT/test/behave/possible.py" "$ROOT"/test/golden/*/all.json
 }
 
-# A line of a table is as long as the terminal is wide, at most.
+# A line of a table is at most as long as the terminal is wide.
 @test "golden: no line is wider than it may be" {
 	for file in "$ROOT"/test/golden/*/table-*.txt "$ROOT"/test/golden/*/short-*.txt; do
 		columns=${file##*-}

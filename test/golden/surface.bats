@@ -39,7 +39,7 @@ same()
 	same page-drawn
 }
 
-# A section may be added without anybody having thought of this.
+# A new section may have been forgotten here.
 @test "surface: no section is missing in these lists" {
 	"$HP_BUILD/hotpath" help --sections >"$BATS_TEST_TMPDIR/keys"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/keys")" -ge 20 ]

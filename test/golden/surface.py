@@ -22,7 +22,7 @@ import time
 
 SECONDS_MAX = 60	# until an answer; a busy machine takes longer than an idle one
 
-# What HOTPATH_REPORT may be asked for.  Each word is tried in other spellings, too.
+# The words of HOTPATH_REPORT. Each word is tried in other spellings, too.
 SECTIONS = """findings functions-timing calltree functions-alloc alloc-callers alloc-sites leaks alloc-sizes alloc-lives
     direct-maps functions-cpu offcpu bound channels channels-latency streams futures rw_locks mutexes conds sems
     barriers file_locks waits lock_order waiting sql http server io processes threads thread-states tokio_runtime loop-spans debug""".split()
@@ -74,7 +74,7 @@ def keys_add(value, path, to):
             keys_add(one, path + "[]", to)
     if isinstance(value, dict):
         for key, one in value.items():
-            # What only some rows have comes behind.
+            # Keys of only some rows come last.
             kinds = to.setdefault(path or ".", {}).setdefault(key, set())
             kinds.add(kind(one))
             keys_add(one, f"{path}.{key}", to)
@@ -114,7 +114,7 @@ def tables(place):
     """Each section's table alone, where nothing has to give way; and the list of runs."""
     listed = place.command("list")[1].decode().splitlines()
     for line in [listed[0], *[line for line in listed if " 4242 " in line]]:
-        print(*line.split())	# others' programs may run, and have longer names
+        print(*line.split())	# other users' programs may run, and have longer names
     for key in SECTIONS:
         status, out, error = place.report("-r", key, "-n", "3", "-p", PERCENTILES, columns=400)
         print(f"=== {key}: {status}")
@@ -365,7 +365,7 @@ def tools(place):
         whole = peer.raw("tools/list").strip()
         listed = json.loads(whole)["result"]["tools"]
         lines = [json.dumps(tool, separators=(",", ":"), ensure_ascii=False) for tool in listed]
-        # Nothing of it is lost between the lines.
+        # No part of it is lost between the lines.
         assert ",".join(lines) in whole, "tools/list is written in another way"
         print("\n".join(lines))
         print(json.dumps(json.loads(peer.raw("initialize", {"protocolVersion": "2025-06-18"})), indent=1))
@@ -446,7 +446,7 @@ class Console:
     def shown(self, title, before=None):
         """The screen once it is complete; with `before`, once it is another one."""
         text = f"=== {self.size} {title}\n"
-        # One that never comes is waited for, but not dozens of them.
+        # It waits for one that never appears, but not for dozens of them.
         end, last, since = time.monotonic() + (20 if self.missed < 2 else 1), None, 0
         while time.monotonic() < end:
             now = self.screen()
@@ -457,7 +457,7 @@ class Console:
             # Without a screen to compare with, one that stays for a second is complete.
             if not self.known and now and now != before and time.monotonic() - since > 1:
                 break
-            time.sleep(0.02)	# between looks at it
+            time.sleep(0.02)	# between two checks
         else:
             self.missed += 1
         print(text + now)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// surface_page.js PAGE - what the scripts of a saved page make of its data, as text: each view with its
-// captions, titles of columns and what is written in them.
+// surface_page.js PAGE - what the scripts of a saved page make of its data, as text: each view with
+// its captions, titles of columns and what is written in them.
 //
-// The document is as little of one as the scripts need; what they ask for beyond it fails here.  Nothing is laid
+// The document has only what the scripts need; anything beyond it fails here. Nothing is laid
 // out, so all widths are 0.
 "use strict";
 
@@ -127,7 +127,7 @@ class Element {
 	querySelector(selector) { return this.querySelectorAll(selector)[0] || null; }
 	closest(selector) { return fits(this, selector) ? this : this.parentNode?.closest?.(selector) || null; }
 	getBoundingClientRect() { return { left: 0, top: 0, width: 0, height: 0, right: 0, bottom: 0 }; }
-	getContext() {	// what is drawn is seen in a browser only
+	getContext() {	// drawings are visible only in a browser
 		return new Proxy({}, { get: (_, key) => (key === "measureText" ? () => ({ width: 0 }) : () => ({})), set: () => true });
 	}
 	addEventListener() {}
@@ -237,7 +237,7 @@ function tell(element, depth) {
 
 async function main() {
 	vm.createContext(window);
-	// As people write dates differs from release to release of node.
+	// The format of dates varies between releases of node.
 	vm.runInContext("Date.prototype.toLocaleString = Date.prototype.toLocaleTimeString = () => 'DATE'", window);
 	vm.runInContext(scripts.join("\n"), window);
 	const settle = async () => {	// promises, and what they wait for

@@ -5,7 +5,7 @@
 # published names. shared by golden.bats, surface.bats and
 # scripts/refresh-golden.sh.
 
-golden_place=/tmp/hotpath-golden	# one for all users: the paths are in the segments
+golden_place=/tmp/hotpath-golden	# the same for all users: the paths are in the segments
 golden_own=${BATS_TEST_TMPDIR:-$golden_place}
 golden_build=${HP_BUILD:-$PWD/build}
 views="short-80.txt short-120.txt table-80.txt table-120.txt all.json"
@@ -23,7 +23,7 @@ unpack()
 		mv "$golden_place/$name.new.$$" "$golden_place/$name"
 }
 
-# view VIEW CASE - on stdout.  Neither the version is tested, nor that libraries are of another release here.
+# view VIEW CASE - on stdout. It tests neither the version nor differences between library releases.
 view()
 {
 	name=$(basename "$2")

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * expected.c - reports of ThreadSanitizer that aren't races, or are intended: each with the
- * reason why the value read is right all the same.  Anything else that it finds fails a
- * test.
+ * expected.c - reports of ThreadSanitizer that are not races, or are intended, each with
+ * the reason why the value read is correct. Any other report fails a test.
  */
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
@@ -18,12 +17,12 @@ const char *__tsan_default_suppressions(void)
 		"race:hp_side_add\n"
 		"race:hp_side_units\n"
 		"race:hp_side_others\n"
-		/* How soon the next message is timed: of two senders at once one's credit is
-		 * lost, and no more than 2 % of one millisecond. */
+		/* How soon the next message is timed: with two simultaneous senders, one's
+		 * credit is lost, at most 2 % of one millisecond. */
 		"race:next_one\n"
-		/* Rows of the log of last messages: a sender that stands still while 64 others
-		 * are timed writes into the row of another one.  The report drops rows whose
-		 * number is not the one that their place says. */
+		/* Rows of the log of last messages: a sender that is stopped while 64 others
+		 * are timed writes into another one's row. The report drops rows whose number
+		 * does not match their place. */
 		"race:log_sent\n"
 		"race:log_size\n"
 		"race:log_delay\n";

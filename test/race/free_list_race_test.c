@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * free_list_race_test.c - records that threads leave and take: each has one owner at a time, and none is lost.
+ * free_list_race_test.c - records that threads release and take: each has one owner at a time, and
+ * none is lost.
  */
 #include "preload/guest/free_list.h"
 
@@ -16,7 +17,7 @@
 struct user {
 	struct hp_free_node ended;
 	_Atomic uint32_t state;
-	uint64_t turns;	/* of its holder: no two at once */
+	uint64_t turns;	/* of its holder, never two at once */
 };
 
 static struct hp_free_list list;
@@ -54,7 +55,7 @@ static void *work(void *argument)
 	for (uint64_t i = 0; i < TURNS; i++) {
 		struct user *user = take();
 
-		/* Past the stack, as a walk through the list does. */
+		/* Without the stack, like a walk through the list. */
 		if (i % 7 == number && claim(&users[i % RECORDS])) {
 			users[i % RECORDS].turns++;
 			give(&users[i % RECORDS]);

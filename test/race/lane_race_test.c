@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lane_race_test.c - several threads send into a pipe and several receive from it: the lane's
- * final counts match the messages, each timed message was taken once, and no sender makes the
- * others' turns to be timed go away.
+ * final counts match the messages, each timed message was received once, and no sender
+ * suppresses the timing of others.
  *
- * And the log's messages are read whole or not at all, while senders go round in it.
+ * And the log's messages are read completely or not at all, while senders keep overwriting it.
  *
  * preload/channel/channel.c and queue.c themselves, read by report/read/logged.c, with stubs for
  * the rest of the library.
@@ -110,7 +110,7 @@ static void *sender(void *arg)
 		CHECK_EQ(write(ends[1], bytes, size), (ssize_t)size);
 		hp_send_end(&call, size, 1, size);
 		atomic_fetch_add(&sent_bytes, size);
-		/* A gap is 63 at most: a turn that was lost would be four thousand million away. */
+		/* A gap is at most 63: after a lost turn it would be four thousand million. */
 		if (__atomic_load_n(&lane->sends.countdown, __ATOMIC_RELAXED) > 2 * HP_TIMED_GAP)
 			atomic_store(&stuck, 1);
 	}
@@ -205,10 +205,10 @@ static bool is_of(const char *text, uint32_t size)
 	return strcmp(text + length, end) == 0;
 }
 
-/* All of the ring; returns how many texts there were, *messages says how many messages. */
+/* Reads the complete ring; returns the number of texts, and in *messages the number of messages. */
 static uint32_t look(const struct hp_lane *lane, uint32_t *messages)
 {
-	/* As read by a reader of the whole: a copy. */
+	/* A copy, as a reader of the complete record makes it. */
 	struct hp_lane copy = { .probes = __atomic_load_n(&lane->probes, __ATOMIC_ACQUIRE),
 				.texts = __atomic_load_n(&lane->texts, __ATOMIC_ACQUIRE) };
 	struct hp_reader reader = { .segment = hp_segment };
@@ -267,8 +267,8 @@ TEST(race, what_messages_say_is_read_whole_or_not_at_all)
 		pthread_join(receivers[i], NULL);
 	CHECK_EQ(torn, 0);
 	/*
-	 * No one is left in a place.  Texts may be missing: of two senders in one place one
-	 * gave way.
+	 * No entry is left in use. Texts may be missing: of two senders at one entry, one
+	 * gave up.
 	 */
 	CHECK(look(lane, &messages) > 0);
 	CHECK_EQ(messages, HP_MESSAGES);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ring_race_test.c - threads write notes of their waits into rings, the sampler reads them
- * meanwhile, and rings go from thread to thread: each note that is read is whole, and of
- * the thread that it says it is of.
+ * meanwhile, and rings change threads: each note that is read is complete, and is from
+ * the thread that it names.
  *
  * The writer is preload/wait/offcpu_note.c itself, with stubs for the rest of the library; the
- * reader is sampler/sample/offcpu_note.c, whose notes are looked at instead of being placed.
+ * reader is sampler/sample/offcpu_note.c, whose notes are checked instead of being attributed.
  */
 #include "preload/guest/ticks.c"
 #include "preload/wait/offcpu_note.c"
@@ -19,7 +19,7 @@
 #include "test/test.h"
 
 #define WRITERS 4
-#define LIVES 25	/* of each, one after the other: threads that take rings over */
+#define LIVES 25	/* of each, one after the other: threads that take over rings */
 #define NOTES 120	/* of each life */
 #define STACK_WORDS 24
 
@@ -85,7 +85,7 @@ void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t s
 	(void)samples, (void)since_ns, (void)on;
 	for (size_t i = 0; is_whole && i < STACK_WORDS; i++)
 		is_whole = words[i] == stack->fp;
-	/* The writer had this id, and the note ends at its end. */
+	/* The writer had this id, and the note is complete to its end. */
 	if (!is_whole || tid != stack->fp >> 32 || until_ns != stack->fp)
 		atomic_fetch_add(&wrong, 1);
 	atomic_fetch_add(&read_count, 1);
@@ -99,7 +99,7 @@ static void *reader(void *samples)
 
 	do {
 		is_last = atomic_load(&left) == 0;
-		notes.free_ns = 0;	/* and rings of the dead are looked for each time */
+		notes.free_ns = 0;	/* and rings of ended threads are searched for each time */
 		hp_offcpu_notes_read(&notes, UINT64_MAX);
 	} while (!is_last);
 	return NULL;

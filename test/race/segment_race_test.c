@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_race_test.c - room in the segment, taken by many threads while another one gives
- * the rest back, has a single owner; and a moment that is written each time again is read
- * whole.
+ * segment_race_test.c - room in the segment, allocated by many threads while another one
+ * releases the rest, has a single owner; and a moment that is rewritten again and again is
+ * read consistently.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define TAKERS 4
 #define TAKES 2000
-#define MOMENTS 1000	/* that are seen, each another one */
+#define MOMENTS 1000	/* different ones that are seen */
 
 static struct hp_segment segment;
 static _Atomic uint32_t left = TAKERS, refused, overlaps;

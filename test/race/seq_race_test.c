@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seq_race_test.c - a thread goes round writing calls, their results and their
- * allocations, and never stops, while others read: none of them ever takes a record
- * that is of two calls, or a text that was torn, and all of them get on.
+ * seq_race_test.c - a thread keeps writing calls, their results and their
+ * allocations, while others read: none of them ever accepts a record mixed from two
+ * calls, or a torn text, and all of them make progress.
  *
  * The writers are those of preload/call/logged.h, the readers those of
  * report/read/logged.c.
@@ -19,7 +19,7 @@
 
 #define PLACES 4	/* few, so that the writer comes back soon */
 #define READERS 2
-#define ENOUGH 3000	/* records that each reader takes before the writer ends */
+#define ENOUGH 3000	/* records that each reader accepts before the writer ends */
 
 /* As much of a segment as results need. */
 static struct {
@@ -39,7 +39,7 @@ static uint64_t sign(uint64_t number)
 	return number * UINT64_C(0x9E3779B97F4A7C15) | 1;
 }
 
-/* A text of one letter, identified by its length, too. */
+/* A text of one repeated letter, also identified by its length. */
 static uint32_t text_of(uint32_t number, char text[HP_RESULT_MAX])
 {
 	uint32_t length = 1 + number % HP_RESULT_MAX;
@@ -56,7 +56,7 @@ static void write_one(uint32_t n)
 	hp_call_put(&calls[n % PLACES],
 		    &(struct hp_call){
 			    .start = n, .ticks = sign(n), .tid = (uint32_t)sign(n), .result = n });
-	/* The clock stands still now and then. */
+	/* The clock does not advance now and then. */
 	hp_spent_put(&spents[n % PLACES], &(struct hp_spent){ .at = n & ~31u,
 							      .bytes = sign(n),
 							      .whole_bytes = sign(n) + 1,
@@ -183,7 +183,7 @@ static void *claimer(void *unused)
 			atomic_fetch_add(&refused, 1);
 			continue;
 		}
-		/* No one else writes here. */
+		/* Nobody else writes here. */
 		hp_seq_set(&both[0], number);
 		hp_seq_set(&both[1], sign(number));
 		hp_seq_end(&version, number);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table_race_test.c - threads ask which lock is at an address while others make and destroy locks
- * at the same addresses: a lock that stays has one record, whoever asked first, and no
- * more records are made than there are locks.
+ * table_race_test.c - threads look up the lock at an address while others create and destroy
+ * locks at the same addresses: a lasting lock has one record, whoever looked it up first, and
+ * there are no more records than locks.
  *
  * preload/lock/table.c itself, with stubs for the rest of the library.
  */
@@ -14,7 +14,7 @@
 #include "test/test.h"
 
 #define ASKERS 4
-#define STEADY 64	/* locks that are there all the time */
+#define STEADY 64	/* locks that exist all the time */
 #define CHANGING 16	/* and those that come and go */
 #define ROUNDS 300
 #define SITE 0x500000	/* where they are used first */
@@ -150,6 +150,6 @@ TEST(race, a_lock_has_one_record_whoever_asks_first)
 	for (int i = 0; i < STEADY; i++)
 		CHECK_EQ(first_of[i], asked(0x7000000 + (unsigned)i * 64));
 	CHECK(records() >= STEADY);
-	/* Of each site so many, once by each thread at most, and one for all further ones. */
+	/* This many per site, at most one per thread, and one for all further ones. */
 	CHECK(records() <= STEADY * ASKERS + (CHANGING + 2) * (HP_LOCKS_OF_SITE + 1) * ASKERS);
 }

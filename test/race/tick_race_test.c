@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tick_race_test.c - threads put samples of their timers into rings, the sampler reads them
- * meanwhile, and rings and their owners go from thread to thread: each sample that is read
- * is whole and of the thread that it names, and samples without room are counted.
+ * meanwhile, and rings and their owners change threads: each sample that is read is
+ * complete and from the thread that it names, and samples without room are counted.
  *
- * The writer is preload/wait/cpu_timer.c itself, called as its handler calls it, with stubs for the
- * rest of the library; the reader is sampler/session/cpu_timer.c, whose samples are looked at
- * instead of being added up.
+ * The writer is preload/wait/cpu_timer.c itself, called as from its handler, with stubs for the
+ * rest of the library; the reader is sampler/session/cpu_timer.c, whose samples are checked instead
+ * of being added up.
  */
 #include "util/hash.h"
 
@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 #define WRITERS 4
-#define LIVES 25	/* of each, one after the other: threads that take rings over */
+#define LIVES 25	/* of each, one after the other: threads that take over rings */
 #define SAMPLES 300	/* of each life */
 #define DEEPEST 90
 
@@ -75,14 +75,14 @@ bool hp_readable_few(uintptr_t address, uintptr_t size)
 	return false;
 }
 
-/* No one drops privileges here. */
+/* Nobody drops privileges here. */
 uint32_t hp_drops;
 
 void hp_drop_check(void)
 {
 }
 
-/* No one makes threads by it here. */
+/* Nobody creates threads with it here. */
 struct hp_real hp_real_table;
 _Atomic int hp_real_is_filled = 1;
 
@@ -165,7 +165,8 @@ static void *reader(void *ticks)
 
 	do {
 		is_last = atomic_load(&left) == 0;
-		((struct hp_ticks *)ticks)->free_ns = 0;	/* and rings of the dead are looked for */
+		((struct hp_ticks *)ticks)->free_ns =
+			0;	/* and rings of ended threads are searched for */
 		hp_ticks_read(ticks);
 	} while (!is_last);
 	return NULL;
@@ -182,7 +183,7 @@ static void sample(struct hp_timer_local *me, uint64_t sign)
 	atomic_fetch_add(&written, 1);
 }
 
-/* As begin() and end() do it, but for the kernel's timer. */
+/* Like begin() and end(), without the kernel's timer. */
 static void *life(void *unused)
 {
 	struct hp_timer_local *me = local_take();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * begin_test.c - the helper's information on the session's begin survives the
+ * begin_test.c - the helper's information on the session's start survives the
  * transfer.
  */
 #include <string.h>

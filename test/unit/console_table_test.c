@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * console_table_test.c - answers become rows whatever is in them; texts keep to
- * their columns; words are sorted by the numbers that they stand for.
+ * console_table_test.c - answers become rows whatever they contain; texts stay
+ * in their columns; words are sorted by the numbers that they stand for.
  */
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -142,7 +142,7 @@ TEST(console, the_choice_goes_with_its_row)
 	hp_table_fill(&table, one);
 	hp_table_move(&table, 0);
 	hp_table_fill(&table, two);
-	CHECK(table.chosen == 0);	/* no one has moved: the first row */
+	CHECK(table.chosen == 0);	/* nobody has moved: the first row */
 	hp_table_move(&table, 2);
 	CHECK_STR(name_at(&table, table.chosen, room), "a");
 	hp_table_fill(&table, one);
@@ -161,7 +161,7 @@ TEST(console, a_tree_of_any_shape_is_told)
 		"{\"id\":1,\"parent\":0,\"name\":\"a\",\"inclusive_ns\":90},"
 		"{\"id\":2,\"parent\":1,\"name\":\"b\",\"inclusive_ns\":80},"
 		"{\"id\":3,\"parent\":2,\"name\":\"c\",\"inclusive_ns\":1}]}",
-		/* Parents that are not there, that come later, that are the row itself. */
+		/* Parents that do not exist, that come later, that are the row itself. */
 		"{\"tree\":[{\"id\":1,\"parent\":9},{\"id\":1,\"parent\":1},{\"id\":5,\"parent\":7},"
 		"{\"id\":7,\"parent\":5},null,3,\"x\",[],{\"id\":\"x\",\"parent\":{}}]}",
 		"{\"tree\":{}}",
@@ -217,7 +217,7 @@ TEST(console, time_lines_are_differences_by_the_uptimes)
 		status = cJSON_Parse(text);
 		CHECK(hp_trend_is_in(status));
 		hp_trend_add_status(&trend, status);
-		hp_trend_add_status(&trend, status);	/* the same look again: nothing */
+		hp_trend_add_status(&trend, status);	/* the same refresh again: nothing */
 		cJSON_Delete(status);
 	}
 	CHECK(trend.count == 2);

@@ -3,7 +3,7 @@
  * cpu_follow_test.c - a refresh that reads only changed stacks gives the same as one that reads
  * all.
  */
-/* The name is the test runner's, too. */
+/* The test runner has the same name. */
 #define hp_place hp_code_place
 #include "sampler/sample/tree.h"
 #undef hp_place
@@ -53,7 +53,7 @@ static void subject_release(struct subject *s)
 	hp_segment_release(&s->segment);
 }
 
-/* One sample of a random stack, or the report's figure for one that waits. */
+/* One sample of a random stack, or the report's figure for a waiting one. */
 static void count(struct subject *s, uint32_t ways, uint32_t object)
 {
 	struct hp_code_place places[DEPTH];
@@ -83,7 +83,8 @@ static void look(struct subject *s, struct hp_model_sampling *sampling, uint64_t
 	CHECK(!reader.is_damaged);
 }
 
-/* Refreshes, and has all read by another; returns how many nodes were read whole. */
+/* Refreshes, and lets another reader read everything; returns how many nodes were read
+ * completely. */
 static uint64_t compare(struct subject *s)
 {
 	struct hp_model_sampling all = { .stacks = NULL };

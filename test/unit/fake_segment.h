@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_segment.h - segments made by hand, whose right answers are known.
+ * fake_segment.h - segments made by hand, whose correct results are known.
  *
  * The records are those of segment/layout/, laid out as a target would; the clock
  * runs at FAKE_NS_PER_TICK.  fake_segment() makes the input of hp_model_init.
@@ -84,7 +84,7 @@ static inline uint64_t fake_text(struct fake *fake, const char *text)
 	return fake_at(fake, record);
 }
 
-/* A histogram of `count` times of so many ticks: its hp_spread, as offset / HP_LINE. */
+/* A histogram of `count` times of `ticks` ticks: its hp_spread, as offset / HP_LINE. */
 static inline uint32_t fake_times(struct fake *fake, uint64_t ticks, uint64_t count)
 {
 	struct hp_spread *record = fake_take(fake, sizeof(*record));
@@ -255,7 +255,7 @@ static inline void fake_duration(struct fake *fake, struct hp_function *function
 		function->most = ticks;
 }
 
-/* A call that was timed because all were: outermost, `child` ticks of it in callees. */
+/* A call that was timed because all were: outermost, with `child` ticks in callees. */
 static inline void fake_call(struct fake *fake, struct hp_function *function, struct hp_row *row,
 			     uint64_t ticks, uint64_t child)
 {
@@ -307,7 +307,7 @@ static inline uint32_t fake_step(struct fake *fake, struct hp_heap *heap, uint32
 	return (uint32_t)((uint64_t)((char *)step - fake->base) / sizeof(*step));
 }
 
-/* Of `count` blocks of `size` bytes half are left. */
+/* `count` blocks of `size` bytes, half of them left. */
 static inline struct hp_site *fake_site(struct fake *fake, struct hp_heap *heap, uint32_t step,
 					uint64_t count, uint64_t size)
 {

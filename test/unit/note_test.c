@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * note_test.c - notes in a program's file are untrusted bytes: whatever they
- * say, nothing beyond their end is read.
+ * contain, nothing beyond their end is read.
  */
 #include "test/test.h"
 

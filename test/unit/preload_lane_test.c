@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * preload_lane_test.c - two threads that close the last two ends of a lane at the
- * same moment; two that want one that was left; and two processes that use the same inherited pipe first.
+ * same moment; two that want an abandoned lane; and two processes that first use the same inherited
+ * pipe.
  *
- * The programs of test/behave meet such a moment once in a hundred thousand
- * times, since there are system calls around it.  So this is the file itself,
- * with stubs for the rest of the library.
+ * The programs of test/behave hit such a moment once in a hundred thousand
+ * times, since there are system calls around it. So this tests the file
+ * itself, with stubs for the rest of the library.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -119,7 +120,7 @@ static void *receiver(void *arg)
 	return arg;
 }
 
-/* This thread's next one may be the same, while the other thread still uses it. */
+/* This thread's next lane may be the same, while the other thread still uses it. */
 TEST(lane, is_freed_by_one_of_two_that_close_it_at_once)
 {
 	struct hp_lane *lane, *again;
@@ -155,7 +156,7 @@ TEST(lane, is_freed_by_one_of_two_that_close_it_at_once)
 	CHECK_EQ(((const struct hp_channel *)at(again->channel))->closed, ROUNDS);
 }
 
-/* --- of those that no one seems to have --- */
+/* --- lanes that nobody seems to have --- */
 
 static struct hp_lane *gots[2];
 
@@ -193,7 +194,7 @@ TEST(lane, that_was_left_is_taken_by_one_of_two)
 	CHECK(used_again > 0);
 }
 
-/* --- of a pipe that was there before --- */
+/* --- an inherited pipe --- */
 
 static struct hp_lockset *sets[2];
 static struct hp_lane *theirs;
@@ -234,7 +235,7 @@ static void other_meets(void)
 	theirs = met(sets[1], 42);
 }
 
-/* The other one comes after the search, before there is a lane. */
+/* The other process arrives after the search, before there is a lane. */
 TEST(lane, of_a_pipe_that_two_processes_meet_at_once_is_one)
 {
 	const struct hp_channel *channel;
@@ -245,7 +246,7 @@ TEST(lane, of_a_pipe_that_two_processes_meet_at_once_is_one)
 	lane = met(sets[0], 42);
 	CHECK(lane != NULL && lane == theirs);
 	CHECK_EQ(atomic_load(&lane->state), HP_LANE_TAKEN);
-	/* A lane made in vain is free, and counts for nothing. */
+	/* A lane created needlessly is free, and does not count. */
 	channel = at(sets[0]->channels);
 	CHECK_EQ(channel->instances, 0);
 	CHECK_EQ(((const struct hp_lane *)at(channel->lanes))->state, HP_LANE_FREE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload_pages_test.c - pieces of memory of our own are apart, empty, and go one by one.
+ * preload_pages_test.c - pieces of our own memory are disjoint, empty, and freed one by one.
  */
 #include "preload/guest/pages.h"
 
@@ -37,7 +37,7 @@ static bool is_all(const struct piece *piece, unsigned char mark)
 	return true;
 }
 
-/* NULL = every piece was empty, and no one else wrote into it. */
+/* NULL = every piece was empty, and nobody else wrote into it. */
 static void *take_many(void *unused)
 {
 	struct piece *pieces = calloc(PIECES, sizeof(*pieces));
@@ -73,7 +73,7 @@ TEST(pages, pieces_of_all_threads_are_apart_and_empty)
 	}
 }
 
-/* 0 = a child finds all of them empty, and gets others that are apart from them. */
+/* 0 = a child finds all of them empty, and gets others that do not overlap them. */
 static int child_look(unsigned char *const *pages, unsigned char *kept)
 {
 	for (int i = 0; i < PIECES; i++) {

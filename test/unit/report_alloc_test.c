@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_alloc_test.c - heaps and charges as read, known figures in a fake segment. */
+/* report_alloc_test.c - reading heaps and charges, with known figures in a fake segment. */
 #include "test/test.h"
 
 #include <stdio.h>

@@ -42,7 +42,7 @@ static struct hp_answers *answers_open(int64_t written_s)
 	return hp_answers_open(id, sizeof(id), &debug);
 }
 
-/* How many functions are at an address; -1 = that is not known. */
+/* How many functions are at an address; -1 = not known. */
 static int count_at(const struct hp_answers *answers, uint64_t address)
 {
 	struct hp_inline list[HP_INLINES_MAX];
@@ -166,7 +166,7 @@ TEST(answer, texts_stay_where_they_are)
 	end();
 }
 
-/* Each byte of the file in turn is another one: nothing is read from outside of it. */
+/* Each byte of the file is changed in turn: nothing outside it is read. */
 TEST(answer, a_damaged_file_does_no_harm)
 {
 	struct stat status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_bound_test.c - the words of the table `bound` follow from the numbers, and
- * the trees of flame graphs lose nothing when they are cut.
+ * the trees of flame graphs lose nothing when they are pruned.
  */
 #include <stdio.h>
 
@@ -94,7 +94,7 @@ static void tree_make(struct hp_flame *flame, struct hp_flame_tree *tree, int wi
 
 	tree->nodes = NULL;
 	*tree = (struct hp_flame_tree){ .nodes = NULL };
-	/* The first child of no one is the root itself. */
+	/* The first child of no node is the root itself. */
 	CHECK_EQ(hp_flame_child(tree, 0, root), 0);
 	for (int i = 0; i < wide; i++) {
 		uint32_t at = 0;

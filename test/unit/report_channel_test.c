@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_channel_test.c - reading channels of a segment: sums, queues, unseen parts; and no byte
- * of it may crash or hang the report.
+ * report_channel_test.c - reading channels of a segment: sums, queues, unrecorded sides; and no
+ * byte of it may crash or hang the report.
  */
 #include "test/test.h"
 
@@ -66,7 +66,7 @@ static void texts(struct fake *fake, struct hp_lane *lane)
 	memcpy(text + 1, "hello", 5);
 }
 
-/* One place made two pipes; another one a pipe with only one visible end. */
+/* One place created two pipes; another a pipe with only one visible end. */
 static void build(struct fake *fake)
 {
 	struct hp_object *object;
@@ -177,10 +177,10 @@ TEST(channels, what_was_not_seen_is_not_told_as_nothing)
 	text = table_of(&fake);
 	row = strstr(text, "\nhalf ");
 	CHECK(row && sscanf(row, " half %15s %15s %15s", type, sent, received) == 3);
-	/* Three were sent, more than there is room for, and no one here received any. */
+	/* Three were sent, more than there is room for, and nobody here received any. */
 	CHECK(strcmp(type, "pipe") == 0 && strcmp(sent, "3") == 0 && strcmp(received, "-") == 0);
 	CHECK(strstr(text, "\"label\":\"half\""));
-	/* In `raw`; in `data`, whose rows are before, the least. */
+	/* In `raw`; in `data`, whose rows come before, the lower bound. */
 	row = strstr(text, "\"raw\":");
 	row = row ? strstr(row, "\"label\":\"half\"") : NULL;
 	CHECK(row && strstr(row, "\"queue_size\":null,\"max_queue_size\":null"));

@@ -15,7 +15,7 @@
 #include "report/compare/policy.h"
 #include "report/compare/rank.h"
 
-/* Values with `inversions` pairs in which a's is the larger one: a = 1..n shifted into b. */
+/* Values with `inversions` pairs in which a's is larger: a = 1..n shifted into b. */
 static double chance_of(size_t count, size_t inversions)
 {
 	double a[32], b[32];
@@ -24,7 +24,7 @@ static double chance_of(size_t count, size_t inversions)
 		a[i] = (double)i / 100;
 		b[i] = 1 + (double)i;
 	}
-	/* The largest of a goes over as many of b as it can, then the next one does. */
+	/* The largest of a exceeds as many of b as it can, then the next one does. */
 	for (size_t i = count; i-- > 0 && inversions;) {
 		size_t over = inversions < count ? inversions : count;
 
@@ -34,7 +34,7 @@ static double chance_of(size_t count, size_t inversions)
 	return hp_rank_chance(a, count, b, count);
 }
 
-/* Of enumerating all choices; the same as R's wilcox.test(exact = TRUE). */
+/* From enumerating all choices; the same as R's wilcox.test(exact = TRUE). */
 TEST(rank, chances_are_those_of_tables)
 {
 	CHECK_NEAR(chance_of(3, 0), 0.1, 1e-9);
@@ -132,7 +132,7 @@ static cJSON *report_of(const struct made *made)
 
 static struct hp_compare compare;
 
-/* A has made[0], made[2], ...: in turns, a second between two runs. */
+/* A has made[0], made[2], ...: alternating, a second between two runs. */
 static void compare_made(struct made *made, size_t runs)
 {
 	hp_compare_init(&compare, "a", runs, "b", runs);
@@ -147,7 +147,7 @@ static void compare_made(struct made *made, size_t runs)
 	hp_compare_judge(&compare);
 }
 
-/* Runs that differ by a few percent, as they do; the same for both sides. */
+/* Runs that differ by a few percent, as usual; the same for both sides. */
 static void made_fill(struct made made[2 * RUNS_MAX], size_t runs)
 {
 	for (size_t i = 0; i < 2 * runs; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_edge_test.c - numbers at their edges: counters near 2^32, 2^53, 2^63 and 2^64, clocks that go back.
+ * report_edge_test.c - numbers at their edges: counters near 2^32, 2^53, 2^63 and 2^64, clocks that
+ * go back.
  *
  * The meaning of such a number is computed by hand here; the segments are made by hand, since the
  * events would take from minutes to centuries.
@@ -100,7 +101,7 @@ TEST(edge, a_tail_of_more_than_2_to_the_32)
 	s.f->most = 1000;
 	f = scene_read(&s);
 	CHECK_EQ(f->calls, sampled * 32);
-	/* As many tails aren't stalls: they are scaled as all others. */
+	/* This many tail calls are not stalls: they are scaled like all others. */
 	CHECK_NEAR(f->total_ns, ((double)body * 10 + (double)tail * 1000) * 32 * FAKE_NS_PER_TICK,
 		   1e6);
 	hp_model_release(&s.model);
@@ -296,7 +297,7 @@ TEST(edge, clocks_that_went_back)
 	s.row->self_timed = -(INT64_C(1) << 62);
 	s.row->outer_timed = -(INT64_C(1) << 52);
 	times_are_possible(&s.fake);
-	/* The last moment is before the first: the rate is guessed. */
+	/* The last moment is before the first: the rate is a guess. */
 	s.row->self_timed = s.row->outer_timed = 0;
 	fake_header(&s.fake)->last = (struct hp_moment){ 5, 5 };
 	times_are_possible(&s.fake);

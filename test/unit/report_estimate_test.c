@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_estimate_test.c - the printed interval holds the truth as often as it says.
+ * report_estimate_test.c - the printed interval contains the truth as often as it claims.
  *
  * Hundreds of functions of known durations (steady, spread, heavy-tailed, with rare
- * stalls) are sampled as the hooks do it; the unsampled part is known here only.
+ * stalls) are sampled as the hooks do; only this test knows the unsampled part.
  */
 #include "test/test.h"
 
@@ -17,7 +17,7 @@
 #define CALLS 40000
 #define WEIGHT 32
 #define TIMED 4096
-#define TAIL_FACTOR 32	/* as preload/call/leave.c tells a stall from a call */
+#define TAIL_FACTOR 32	/* as preload/call/leave.c distinguishes a stall from a call */
 #define TAIL_MIN 32
 
 static double uniform(void)
@@ -48,7 +48,7 @@ static uint64_t duration_of(int kind, double scale)
 struct sampled {
 	double truth;	/* ticks of all calls */
 	double mean;	/* running */
-	double unseen;	/* ticks of calls that no one timed */
+	double unseen;	/* ticks of untimed calls */
 };
 
 static void one_call(struct fake *fake, struct hp_function *f, struct hp_row *row, uint64_t ticks,
@@ -79,8 +79,8 @@ static void one_call(struct fake *fake, struct hp_function *f, struct hp_row *ro
 }
 
 /*
- * Below one root function that was timed all through: its own time is the
- * remainder of the charged means, so it shows how much can have been missed.
+ * Below one root function whose every call was timed: its own time is what
+ * the charged means leave, so it shows how much may have been missed.
  */
 static void check_kind(int kind, double least_share)
 {

@@ -15,14 +15,14 @@
 
 #define SIZE 16384
 
-/* How many damages are tried: a third of `all` in make test, all in make test-all. */
+/* Number of damaged copies tried: a third of `all` in make test, all in make test-all. */
 static int damages(int all)
 {
 	return getenv("HP_TEST_FULL") ? all : all / 3;
 }
 
-static bool has_alloc; /* more records, and longer rounds */
-static uint64_t alloc_from; /* where they begin */
+static bool has_alloc;	/* more records, and longer rounds */
+static uint64_t alloc_from;	/* where they begin */
 
 /* Allocations: by path, by call. */
 static void build_alloc(struct fake *fake, struct hp_process *process, struct hp_object *object,
@@ -60,7 +60,7 @@ static void build_alloc(struct fake *fake, struct hp_process *process, struct hp
 		ring[1] = (struct hp_spent){ .at = FAKE_START + 3, .bytes = 900, .count = 2 };
 		charge = fake_charge(fake, function, 3, 900);
 		charge->logs = (uint32_t)(fake_at(fake, ring) / HP_LINE);
-		/* One histogram is as good as two, and each byte here is a second of the test. */
+		/* One histogram is as good as two, and each byte takes a second of test time. */
 		charge->spreads[HP_CHARGE_ALONE_COUNT] = charge->spreads[HP_CHARGE_ALONE_BYTES];
 	}
 	fake_part(fake, block, rows, 2);
@@ -129,7 +129,7 @@ static size_t report_of(const struct fake *fake)
 	return size;
 }
 
-/* `from` 0 = where the records of allocations begin. */
+/* `from` 0 = the start of the records of allocations. */
 static void flip_each(unsigned char with, uint64_t from, uint64_t to)
 {
 	struct fake fake;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_inline_test.c - functions and lines by address: hp_inlines_until says how far an answer
- * goes, and earlier questions change no answer.
+ * report_inline_test.c - functions and lines by address: hp_inlines_until gives the range of an
+ * answer, and earlier lookups do not change later ones.
  */
 #include "test/test.h"
 
@@ -10,7 +10,7 @@
 
 #include "report/elf/inline.h"
 
-#define BYTES_MAX 200000 /* of code that is looked at */
+#define BYTES_MAX 200000	/* bytes of code that are examined */
 
 /* This program: it has debug information, and functions inlined into others. */
 static void file_read(struct hp_symbol_file *file, struct hp_model_object *object)

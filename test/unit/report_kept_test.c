@@ -3,8 +3,9 @@
  * report_kept_test.c - a kept file has its segment's figures, and no byte of
  * one may crash or hang its reader.
  *
- * The reader takes the stream unpacked too; so each byte is changed in turn
- * both in the packed file, where the checksum finds it, and in the stream.
+ * The reader also accepts the unpacked stream, so each byte is changed in
+ * turn both in the packed file, where the checksum detects it, and in the
+ * stream.
  */
 #include "test/test.h"
 
@@ -119,7 +120,7 @@ static size_t unpack(int fd, char **bytes)
 	return (size_t)size;
 }
 
-/* Many threads that called the same functions, with all that a record can have. */
+/* Many threads that called the same functions, with everything that a record can contain. */
 static void build_many(struct fake *fake)
 {
 	fake_init(fake, 4 << 20);
@@ -152,7 +153,7 @@ static void build_many(struct fake *fake)
 			}
 			if (i > 1)
 				continue;
-			/* Together more than a counter holds; and one that carried already. */
+			/* Together more than a counter holds; and one that has carried already. */
 			fake_group(fake, &f->groups[1])[thread] += UINT32_C(0x20000000);
 			fake_group(fake, &f->groups[1])[63] += UINT32_C(0x70000000);
 			if (thread % 3)
@@ -185,7 +186,7 @@ static char *report_of(int fd, enum hp_segment_fault *fault)
 	hp_settings_read(&settings, environment, NULL, NULL);
 	hp_facts_init(&facts, kept.facts ? kept.facts : strdup(""));
 	record.facts = &facts;
-	/* No names: programs are not asked, in either case. */
+	/* No names: programs are not read in either case. */
 	record.legend = hp_legend_new(kept.names ? kept.names : strdup(""));
 	hp_report_init_record(&report, &kept.segment, &record, &settings, NULL, NULL);
 	hp_table_write(&report, &look, out);
@@ -205,7 +206,7 @@ static int keep_thin(const struct fake *fake)
 	struct hp_thin thin;
 	int fd = file_of("", 0);
 
-	/* The model gives its segment back, this one stays. */
+	/* The model releases its segment, this one remains. */
 	hp_model_init(&model, &segment);
 	hp_thin_init(&thin, &model);
 	CHECK_EQ(kept_write(fd,
@@ -265,7 +266,7 @@ TEST(kept, names_and_facts_come_back)
 	CHECK(strstr(text, "\"file\":\"fake.c\",\"line\":7,\"column\":3") != NULL);
 	CHECK(strstr(text, "\"label\":\"a?b\\\\\"") != NULL);
 	CHECK(strstr(text, "\"user_metadata\":{\"k\":\"v\"}") != NULL);
-	CHECK(strstr(text, "cannot be read") == NULL); /* the program's file is not asked */
+	CHECK(strstr(text, "cannot be read") == NULL);	/* the program's file is not read */
 	free(text);
 	close(fd);
 }
@@ -296,7 +297,7 @@ TEST(kept, thinned_it_says_the_same)
 	close(fd);
 }
 
-/* A program may have written over its segment: it is kept anyway. */
+/* A program may have overwritten its segment: it is kept anyway. */
 TEST(kept, a_damaged_segment)
 {
 	struct fake fake;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_kernel_test.c - the copy of the kernel's names equals its list, for its
- * owner and as long as the kernel is the same.
+ * owner and while the kernel is the same.
  */
 #include "test/test.h"
 
@@ -17,7 +17,7 @@
 
 #define FIRST UINT64_C(0xffffffff81000000)
 
-/* Sorted; of several at one address the last one counts. */
+/* Sorted; of several at one address, the last one counts. */
 static const struct hp_kernel_name list[] = {
 	{ FIRST - 0x2000, "before" },
 	{ FIRST, "start_of_all" },
@@ -93,7 +93,7 @@ TEST(kernel, a_copy_tells_the_same_names)
 		CHECK(hp_kernel_copy_covers(&copy, address));
 		CHECK_STR(hp_kernel_copy_at(&copy, address), slowly(address));
 	}
-	/* There modules may be that came later. */
+	/* Modules that were loaded later may be there. */
 	CHECK(!hp_kernel_copy_covers(&copy, FIRST - 1));
 	CHECK(!hp_kernel_copy_covers(&copy, FIRST + 0x1000));
 	folder_remove(folder, path);
@@ -111,9 +111,9 @@ TEST(kernel, a_copy_of_another_boot_or_user_is_not_taken)
 	CHECK(is_taken(path));
 	CHECK_EQ(stat(path, &status), 0);
 	CHECK_EQ(status.st_mode & 0777, 0600);
-	CHECK(!is_taken_with(path, 0)); /* of another version */
-	CHECK(!is_taken_with(path, 8)); /* boot-id */
-	CHECK(!is_taken_with(path, 8 + 40 + 3)); /* the beginning of /proc/kallsyms */
+	CHECK(!is_taken_with(path, 0));	/* of another version */
+	CHECK(!is_taken_with(path, 8));	/* boot-id */
+	CHECK(!is_taken_with(path, 8 + 40 + 3));	/* the beginning of /proc/kallsyms */
 	CHECK_EQ(symlink(path, link), 0);
 	CHECK(!is_taken(link));
 	unlink(link);
@@ -129,7 +129,7 @@ TEST(kernel, a_copy_of_another_boot_or_user_is_not_taken)
 	folder_remove(folder, path);
 }
 
-/* Without both ends of the kernel's own text nothing is known to be whole. */
+/* Without both ends of the kernel's own text, completeness is unknown. */
 TEST(kernel, no_copy_without_its_ends)
 {
 	char folder[64], *path = folder_make(folder);

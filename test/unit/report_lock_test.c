@@ -61,7 +61,7 @@ static void hold(const struct fake *fake, struct hp_waiter *waiter, const struct
 					    .at = 0x10 };
 }
 
-/* Two threads, two locks: each has one and waits for the other one. */
+/* Two threads, two locks: each holds one and waits for the other. */
 static void build(struct fake *fake)
 {
 	fake_init(fake, SIZE);

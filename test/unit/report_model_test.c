@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_model_test.c - the model of segments whose right answers are known.
+ * report_model_test.c - the model of segments whose correct results are known.
  */
 #include "test/test.h"
 
@@ -312,7 +312,7 @@ TEST(model, a_result_belongs_to_its_call_or_to_none)
 	ring = fake_take(&s.fake, 4 * sizeof(*ring));
 	f->logs = (uint32_t)(fake_at(&s.fake, ring) / HP_LINE);
 	results = fake_results(&s.fake, f, 4);
-	/* 3 was said after 2; 7 took the place of 3; 4 says to be longer than its room. */
+	/* 3 was written after 2; 7 replaced 3; 4 claims to be longer than its room. */
 	fake_result(results, 2, "second");
 	fake_result(results, 7, "seventh");
 	fake_result(results, 4, "fourth");
@@ -424,7 +424,7 @@ TEST(model, a_list_without_end_ends)
 	hp_model_release(&s.model);
 }
 
-/* Estimates below a call that was measured add up to no more than it took. */
+/* Estimates below a measured call add up to at most its duration. */
 TEST(model, estimates_fit_into_what_was_measured)
 {
 	struct simple s;
@@ -450,7 +450,7 @@ TEST(model, estimates_fit_into_what_was_measured)
 	hp_model_release(&s.model);
 }
 
-/* State passed between refreshes is empty where none existed, or one that was not live. */
+/* State passed between refreshes is empty if there was none, or it was not live. */
 TEST(model, one_that_was_never_read_has_no_descriptor)
 {
 	struct hp_model model = { .reader = { .mapped = 0 } };

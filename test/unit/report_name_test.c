@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_name_test.c - C++ names keep what tells them apart, as long as there is room.
+ * report_name_test.c - C++ names keep their distinguishing parts, as far as there is room.
  */
 #include "test/test.h"
 
@@ -134,7 +134,7 @@ static void check_coroutine(const char *name, const char *expected)
 	free(got);
 }
 
-/* What c++filt makes of symbols of g++ 12 -std=c++20. */
+/* Output of c++filt for symbols of g++ 12 -std=c++20. */
 TEST(name, coroutines_have_their_own)
 {
 	check_coroutine("echo(echo(int, int)::_Z4echoii.Frame*) [clone .actor]",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_names_test.c - 40 names of real programs in C++, Rust and C, where a column has little room, and
- * as in the default report at 80 and at 120 columns.
+ * report_names_test.c - 40 names of real programs in C++, Rust and C, in narrow columns, and as in
+ * the default report at 80 and at 120 columns.
  */
 #include <stdlib.h>
 

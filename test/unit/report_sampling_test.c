@@ -17,7 +17,7 @@ static struct hp_model_sampling sampled(uint32_t first_hz, uint32_t hz, uint32_t
 					   .low_hz = low_hz };
 }
 
-/* By the definition, of so many samples of each weight. */
+/* By definition, from the given numbers of samples of each weight. */
 static double kish(double first, double later, double low)
 {
 	double sum = first * PERIOD_FIRST + later * PERIOD_LATER + low * PERIOD_LOW;
@@ -40,7 +40,7 @@ TEST(sampling, samples_of_one_rate_are_worth_what_they_are)
 	struct hp_model_sampling one = sampled(0, 250, 0), two = sampled(1000, 250, 0);
 
 	CHECK(said(&one, 0, 700, 0) == 700);
-	/* A function that ran at one of the rates only. */
+	/* A function that ran at only one of the rates. */
 	CHECK(said(&two, 0, 700, 0) > 699.9);
 	CHECK(said(&two, 700, 0, 0) > 699.9);
 	CHECK(said(&two, 700, 0, 0) < 700.1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_stub_test.c - the stubs of calls to other files are where objdump finds them,
- * and symbols are those that libdw finds.
+ * report_stub_test.c - finds the same call stubs as objdump, and the same symbols as
+ * libdw.
  */
 #include "test/test.h"
 
@@ -53,7 +53,7 @@ static size_t compare(const char *path, const struct hp_symbol_file *file)
 	return count;
 }
 
-/* This program, and those that are there of some that other linkers and options made. */
+/* This program, and existing ones made by other linkers and options. */
 TEST(stub, names_and_places_are_those_of_objdump)
 {
 	char self[4096] = "";
@@ -72,7 +72,7 @@ TEST(stub, names_and_places_are_those_of_objdump)
 			continue;
 		file_open(&file, *path);
 		CHECK_STR(file.fault, NULL);
-		/* Of this one we know that it calls others. */
+		/* This one is known to call others. */
 		CHECK(compare(*path, &file) > (path == paths ? 20 : 0));
 		hp_symbol_file_release(&file);
 	}
@@ -109,7 +109,7 @@ static void lists_compare(const struct hp_symbol *fast, const struct hp_symbol *
 	}
 }
 
-/* libdw subtracts a value that it never added where a symbol is in no loaded section. */
+/* libdw subtracts a value that it never added if a symbol is in no loaded section. */
 static void beyond_drop(const struct hp_symbol *list, size_t *count)
 {
 	while (*count && list[*count - 1].address > INT64_MAX)

@@ -122,7 +122,7 @@ TEST(table, says_what_was_measured)
 		  "~ estimated: hot, short functions: every call counted, durations sampled.\n"
 		  "  \302\26195% is half of the total's 95 % interval. HOTPATH_TIMING=exact times "
 		  "all;\n"
-		  "  the hooks' cost is known to some ns per call, even then.\n");
+		  "  even then, the hooks' cost is known only to some ns per call.\n");
 	free(text);
 }
 
@@ -182,7 +182,7 @@ TEST(table, sections_are_chosen_by_name)
 	free(text);
 }
 
-/* Whatever the width: no line is longer, unless the numbers alone are. */
+/* For every width: no line is longer, unless the numbers alone are. */
 TEST(table, lines_fit)
 {
 	for (size_t width = 40; width < 130; width++) {

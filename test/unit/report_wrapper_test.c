@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_wrapper_test.c - which names are a language's library, and which are the program's.
+ * report_wrapper_test.c - which names belong to a language's library, and which to the program.
  */
 #include "test/test.h"
 
@@ -44,7 +44,7 @@ TEST(wrapper, what_the_program_wrote_is_its_own)
 		"<u64 as app::Shape>::area",
 		"<alloc_app::Pool>::take",
 		"corelib::run",
-		/* C++: namespaces of these names are the program's. */
+		/* C++: namespaces with these names belong to the program. */
 		"core::Engine::run(int)",
 		"alloc::Pool::take(unsigned long)",
 		"core::Engine::run(std::vector<int, std::allocator<int> > const&) const",

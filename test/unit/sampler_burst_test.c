@@ -3,7 +3,7 @@
  * sampler_burst_test.c - waits that are recorded in bursts add up to the true ones, within the
  * error given by the bursts themselves; long ones count once.
  */
-/* The name is the test runner's, too. */
+/* The test runner has the same name. */
 #define hp_place hp_code_place
 #include "sampler/sample/sample.h"
 #include "report/read/sampling.h"
@@ -17,7 +17,7 @@
 #include "util/random.h"
 
 #define TID 7
-#define NOBODY INT32_MAX /* no thread has this number */
+#define NOBODY INT32_MAX	/* no thread has this number */
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
 #define START (1000 * MS)
@@ -79,7 +79,7 @@ static const struct hp_stack_node *none(void)
 	return hp_sample_tree_node(&samples.tree, 0);
 }
 
-/* The bursts of a thread that waits and runs by turns, for so many slots; its truth. */
+/* The bursts of a thread that alternately waits and runs, for a number of slots; and the truth. */
 static uint64_t live(uint64_t *random, uint32_t slots, uint64_t *waits)
 {
 	const uint64_t burst_ns = HP_BURST_SLOT_NS / PARTS + HP_BURST_LONG_NS;
@@ -93,7 +93,7 @@ static uint64_t live(uint64_t *random, uint32_t slots, uint64_t *waits)
 		until_ns = from_ns + burst_ns;
 		bool is_begun = false, is_over = false;
 		while (now_ns < slot_ns + HP_BURST_SLOT_NS) {
-			/* Mostly a few us; of each slot another length. */
+			/* Mostly a few us, with another length in each slot. */
 			uint64_t wait_ns = hp_random_gap(random, (uint32_t)((10 + i % 7) * US));
 			uint64_t out_ns = now_ns + hp_random_gap(random, 5 * US);
 
@@ -151,7 +151,7 @@ TEST(burst, short_waits_add_up_within_the_interval)
 		held += off_ns <= error_ns;
 		end();
 	}
-	/* 57 are expected; fewer than 50 come once in 300 times if 95 % is true. */
+	/* 57 are expected; fewer than 50 occur once in 300 times if 95 % is true. */
 	CHECK(held >= 50);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_calm_test.c - who switches all the time is sampled less often; who computes is not.
+ * sampler_calm_test.c - a thread that switches all the time is sampled less often; one that
+ * computes is not.
  */
 #include "sampler/perf/calm.h"
 
@@ -8,7 +9,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* A span in which there was so much CPU time and so many switches; the rate in that case. */
+/* The rate after a span with the given CPU time and number of switches. */
 static bool is_low_after(struct hp_calm *calm, struct hp_calm *sums, uint64_t cpu_ms,
 			 uint64_t switches)
 {
@@ -35,7 +36,7 @@ TEST(calm, few_switches_say_nothing)
 
 	CHECK(!is_low_after(&calm, &sums, 1, 100));
 	CHECK(!is_low_after(&calm, &sums, 1, 100));
-	/* They add up, unless much is computed in between. */
+	/* They add up, unless there is much computation in between. */
 	CHECK(is_low_after(&calm, &sums, 1, 100));
 	calm = sums = (struct hp_calm){ .cpu_ns = 0 };
 	CHECK(!is_low_after(&calm, &sums, 1, 200));

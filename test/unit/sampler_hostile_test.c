@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sampler_hostile_test.c - the helper's input from a program that wrote out of bounds, and from
- * files that lie about themselves: nothing of it may hold the helper forever, or make it write
- * over its own memory.
+ * inconsistent files: none of it may keep the helper busy forever, or make it overwrite its own
+ * memory.
  */
-/* The name is the test runner's, too. */
+/* The test runner has the same name. */
 #define hp_place hp_code_place
 #include "sampler/sample/space.h"
 #include "sampler/samply/profile.h"
@@ -50,7 +50,7 @@ TEST(sampler, a_ring_whose_head_is_far_away_is_left)
 	perf = (struct hp_perf){ .segment = &segment, .members = &members };
 	perf.record = hp_segment_at(&segment, sampling, sizeof(struct hp_sampling));
 	for (int i = 0; i < HP_TICKER_WORDS; i++)
-		ticker->words[i] = 16;	/* each word is a size that would do */
+		ticker->words[i] = 16;	/* each word is an acceptable size */
 	ticker->head = UINT64_C(1) << 63;
 	ticking()->interval_ns = 1000000;
 	ticking()->tickers = at;
@@ -84,7 +84,7 @@ TEST(sampler, notes_of_waits_whose_head_is_far_away_are_left)
 	hp_segment_release(&segment);
 }
 
-/* A file with one load and a header of frames in it; the load says to be as long as it likes. */
+/* A file with one segment to load and an .eh_frame_hdr in it; the segment's length is arbitrary. */
 static int file_make(char path[64], uint64_t file_bytes, uint64_t memory_bytes)
 {
 	struct {
@@ -174,7 +174,7 @@ TEST(sampler, a_profile_of_odd_digits_and_endless_numbers_is_read)
 	hp_segment_release(&segment);
 }
 
-/* When the table of paths grows, hashes are computed once more from the segment. */
+/* When the table of paths grows, hashes are recomputed from the segment. */
 TEST(sampler, a_parent_that_was_written_over_is_not_followed)
 {
 	static struct hp_sample_tree tree;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_look_test.c - the helper's scans of held locks: which holds they mark, and that lists
- * which lead anywhere hold it up no longer than sound ones.
+ * sampler_look_test.c - the helper's scans of held locks: which holds they mark, and that
+ * damaged lists take no longer than sound ones.
  */
 #include "sampler/session/look.h"
 
@@ -13,7 +13,7 @@
 #define BASE UINT64_C(0x7f0000000000)	/* of the segment in the process */
 #define ADDRESS 0x100
 
-/* A process with one thread that samples holds and has a lock. */
+/* A process with one thread that samples holds and holds a lock. */
 struct scene {
 	struct hp_segment segment;
 	struct hp_process *process;
@@ -86,7 +86,7 @@ TEST(look, a_hold_is_marked_once)
 	hp_look_once(&scene.look, now(&scene));
 	CHECK_EQ(scene.waiter->marks[0].seen_at, seen_at);
 	CHECK_EQ(scene.look.marked, 0);
-	/* The next hold of it is another one. */
+	/* Its next hold is a different one. */
 	scene.use->count++;
 	CHECK(!is_marked(&scene));
 	CHECK(hp_look_once(&scene.look, now(&scene)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_member_test.c - the sampler learns that a process has ended when no descriptor is left to ask with.
+ * sampler_member_test.c - the sampler learns that a process has ended even without a free
+ * descriptor.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -23,7 +24,7 @@ static void note(void *context, uint32_t pid)
 	hp_members_remove(&members, pid);
 }
 
-/* A member that waits for its pipe to be closed; `end` is where. */
+/* A member that waits for its pipe to be closed; `end` is the end to close. */
 static pid_t member_new(int *end)
 {
 	int ends[2];
@@ -42,7 +43,7 @@ static pid_t member_new(int *end)
 	return child;
 }
 
-/* No one waits for it, so it stays a zombie. */
+/* Nobody waits for it, so it remains a zombie. */
 static void member_end(pid_t child, int end)
 {
 	siginfo_t info;
@@ -51,7 +52,7 @@ static void member_end(pid_t child, int end)
 	CHECK_EQ(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
 }
 
-/* As the kernel refuses it where too many files are open; `before` is the permitted value. */
+/* As if too many files were open; `before` is the permitted value. */
 static void refuse_files(struct rlimit *before)
 {
 	struct rlimit none = { 0, 0 };

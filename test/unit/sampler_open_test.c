@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_open_test.c - waits that continue are in the sums once, whatever records come, or do
- * not.
+ * sampler_open_test.c - ongoing waits are counted once, whatever records arrive or are
+ * missing.
  */
-/* The name is the test runner's, too. */
+/* The test runner has the same name. */
 #define hp_place hp_code_place
 #include "sampler/sample/open.h"
 #undef hp_place
@@ -91,7 +91,7 @@ TEST(open, a_wait_grows_with_each_round_and_its_end_adds_what_is_left)
 	sums_are(0, 0);
 	hp_open_round(&samples, 1400 * MS);
 	sums_are(1, 400 * MS);
-	hp_open_round(&samples, 1401 * MS); /* too soon */
+	hp_open_round(&samples, 1401 * MS);	/* too soon */
 	sums_are(1, 400 * MS);
 	hp_open_round(&samples, 31000 * MS);
 	sums_are(1, 30000 * MS);
@@ -124,7 +124,7 @@ TEST(open, a_wait_whose_end_was_lost_is_taken_back)
 	sums_are(0, 0);
 	hp_open_round(&samples, 3000 * MS);
 	sums_are(1, 500 * MS);
-	sampled(TID, 2500 * MS + 1000); /* an interrupt on the way out */
+	sampled(TID, 2500 * MS + 1000);	/* an interrupt on the way out */
 	sums_are(1, 500 * MS);
 	sampled(TID, 3001 * MS);
 	sums_are(0, 0);
@@ -144,13 +144,13 @@ TEST(open, threads_that_are_gone_wait_no_more)
 
 	begin();
 	out(pid, 1000 * MS);
-	out(INT32_MAX, 1000 * MS); /* no thread has this number */
+	out(INT32_MAX, 1000 * MS);	/* no thread has this number */
 	hp_open_round(&samples, 2000 * MS);
 	sums_are(2, 2000 * MS);
 	samples.lost++;
 	hp_open_round(&samples, 3000 * MS);
 	sums_are(1, 2000 * MS);
-	/* Another image: only the thread that is the process may wait on. */
+	/* Another image: only the main thread may keep waiting. */
 	out(TID, 3000 * MS);
 	hp_open_round(&samples, 4000 * MS);
 	sums_are(2, 4000 * MS);
@@ -180,7 +180,7 @@ TEST(open, a_place_found_later_gets_all_of_it)
 	CHECK_EQ(node->blocked_ns, 2000 * MS);
 	CHECK_EQ(hp_sample_tree_node(&samples.tree, 0)->waits, 0);
 	CHECK_EQ(hp_sample_tree_node(&samples.tree, 0)->blocked_ns, 0);
-	/* It was back before it was looked at. */
+	/* It returned before it was scanned. */
 	in(TID, 2050 * MS);
 	CHECK_EQ(node->waits, 0);
 	CHECK_EQ(node->blocked_ns, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_row_test.c - a row that is kept for a span of code is the one that its information says.
+ * sampler_row_test.c - a row cached for a span of code matches its unwind information.
  *
- * The code is that of the libraries that this program has: each address,
- * requested at random and again, as often as rows give way to others.
+ * The code is that of this program's libraries: each address, requested
+ * at random and again, until rows have been evicted many times.
  */
 #include "sampler/sample/row.h"
 
@@ -29,7 +29,7 @@ static uintptr_t random_below(uintptr_t n)
 	return (uintptr_t)((uint64_t)chance * n >> 32);
 }
 
-/* The C library and the like: where there is enough code. */
+/* The C library and the like, which have enough code. */
 static int collect(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct object *objects = data, object = { .cfi.begin = UINTPTR_MAX };

@@ -21,7 +21,7 @@ TEST(sizes, a_long_run_keeps_its_first_point_and_an_even_spread)
 	CHECK_EQ(line->points[0].ns, 1000);
 	for (uint32_t i = 1; i < line->count; i++)
 		CHECK_EQ(line->points[i].ns - line->points[i - 1].ns, line->every);
-	/* The last one is not longer ago than a step. */
+	/* The last one is not older than a step. */
 	CHECK(100999 - line->points[line->count - 1].ns < line->every);
 	for (uint32_t i = 0; i < line->count; i++)
 		CHECK_EQ(live[i], 3 * line->points[i].rss_kb);

@@ -3,11 +3,11 @@
  * sampler_trail_test.c - a walk that continues along the previous one gives the same result
  * as a whole walk.
  *
- * Stacks of this very process, of two functions that call each other at random,
- * come as the kernel's records do: once as one thread's, whose samples share
+ * Stacks of this process, with two functions that call each other at random, in
+ * the form of the kernel's records: once as one thread's, whose samples share
  * their outer frames, and once each as another thread's, which share nothing.
  */
-/* The name is the test runner's, too. */
+/* The test runner has the same name. */
 #define hp_place hp_code_place
 #include "sampler/sample/sample.h"
 #undef hp_place
@@ -73,7 +73,7 @@ __attribute__((no_sanitize("address"), noinline)) static void stack_copy(uint8_t
 		((uint64_t *)(void *)to)[i] = ((const volatile uint64_t *)sp)[i];
 }
 
-/* PERF_RECORD_SAMPLE of a thread that stands at `context`. */
+/* PERF_RECORD_SAMPLE of a thread at `context`. */
 static void sample_make(const ucontext_t *context, uint32_t tid)
 {
 	struct perf_event_header *header = (void *)record_bytes;
@@ -125,8 +125,9 @@ static unsigned random_below(unsigned n)
 static void even(int depth, int most);
 
 /*
- * Frames of many sizes, left by their frame pointers: so stack pointers of
- * different paths are often the same.  ASan's additions are too much for that.
+ * Frames of many sizes, restored from their frame pointers, so that different
+ * paths often have the same stack pointers. ASan's additions would be too
+ * large for that.
  */
 #define FRAME __attribute__((noinline, no_sanitize("address", "undefined"))) static void
 
@@ -192,7 +193,7 @@ TEST(trail, a_walk_that_goes_on_along_the_last_one_gives_the_same_path)
 	CHECK_EQ(pthread_create(&thread, NULL, climb, NULL), 0);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	CHECK(taken > 1000 && longest > 100);
-	/* Half of all, at least, were of one thread. */
+	/* At least half of all were from one thread. */
 	CHECK(joined * 4 > taken);
 	CHECK(trailing.samples.record->complete * 3 > trailing.samples.record->samples);
 	CHECK_EQ(trailing.samples.record->complete, whole.samples.record->complete);
@@ -235,7 +236,7 @@ TEST(trail, the_frame_pointer_counts_only_where_something_hangs_on_it)
 	other.fp++;
 	CHECK(hp_trail_is_at(&trail->frames[2], &other));
 
-	/* After the outermost alone: unused values don't justify another walk. */
+	/* Only after the outermost: unused values do not justify another walk. */
 	trail->frames[0].needs_fp = false;
 	hp_trail_extend(trail, 1, fresh, 2);
 	CHECK_EQ(trail->count, 3);

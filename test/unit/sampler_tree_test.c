@@ -2,7 +2,7 @@
 /*
  * sampler_tree_test.c - the tree of stacks gives each path one node, however many there are.
  */
-/* The name is the test runner's, too. */
+/* The test runner has the same name. */
 #define hp_place hp_code_place
 #include "sampler/sample/tree.h"
 #undef hp_place

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler_whole_test.c - CPUs are sampled where a third of the CPU time has no sample, and more than chance takes.
+ * sampler_whole_test.c - CPUs are sampled if a third of the CPU time has no sample, and more than
+ * by chance.
  */
 #include "sampler/perf/whole.h"
 
@@ -24,7 +25,7 @@ TEST(whole, a_third_without_samples)
 {
 	struct hp_whole whole = { .fds = NULL };
 
-	/* Changes before the first scan don't count. */
+	/* Changes before the first scan do not count. */
 	CHECK(!is_wanted(&whole, 5000, 1, 0));
 	CHECK(!is_wanted(&whole, 5090, 1, 0));
 	CHECK(is_wanted(&whole, 5110, 1, 0));

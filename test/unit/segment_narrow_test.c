@@ -29,7 +29,7 @@ static void make(void)
 	CHECK_EQ(segment.size, SIZE);
 }
 
-/* Writes the given text: a page that is gone would end the test. */
+/* Writes the given text: an unmapped page would end the test. */
 static void *taker(void *count)
 {
 	uint64_t taken = 0;
@@ -124,7 +124,7 @@ TEST(narrow, all_is_given_out_again_when_who_had_less_is_gone)
 	CHECK(hp_segment_widen(&other, nobody_is_gone));
 	CHECK_EQ(hp_segment_take(&other, 2 << 20, HP_LINE), 0);
 	CHECK(!hp_segment_widen(&other, is_gone));
-	/* Its forked child comes now, and may not look: room beyond its memory is allocated. */
+	/* Now its forked child arrives, and must not check: room beyond its memory is allocated. */
 	CHECK(hp_segment_take(&other, 2 << 20, HP_LINE) != 0);
 	CHECK(!hp_segment_stay_narrow(&segment, 333, 111));
 	CHECK(hp_segment_take(&other, 4 << 20, HP_LINE) != 0);
@@ -158,7 +158,7 @@ TEST(narrow, who_cannot_be_asked_about_holds_for_ever)
 TEST(narrow, more_holders_than_places)
 {
 	make();
-	for (uint32_t i = 0; i < HP_ROOM_HOLDERS + 3; i++)	/* numbers above all that there are */
+	for (uint32_t i = 0; i < HP_ROOM_HOLDERS + 3; i++)	/* numbers above all existing ones */
 		CHECK(hp_segment_narrow(&segment, (2 << 20) - i * HP_PAGE, 0x7f000000 + i));
 	CHECK_EQ(atomic_load(&hp_segment_room(&segment)->for_ever), 0);
 	CHECK(hp_segment_widen(&segment, nobody_is_gone));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_test.c - the checks of test.h themselves, where they must not fail. */
+/* test_test.c - the checks of test.h themselves, in cases where they must not fail. */
 #include "test/test.h"
 
 TEST(test, integers_are_compared_as_numbers_not_as_bits)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* util_test.c - hashes against published values, gaps against their mean, counters at their end. */
+/* util_test.c - hashes against published values, gaps against their mean, counters at their
+ * maximum. */
 #include "test/test.h"
 #include "util/count.h"
 #include "util/hash.h"

@@ -229,7 +229,7 @@ static const char *missing_text(const struct hp_page *page, const struct hp_app 
 	snprintf(text, sizeof(text), "%s%shas not answered for %.0f s.",
 		 app->is_local ? "The program's record" : app->source, " ", waited);
 	*remedy = app->is_local ? "Large programs take a while: their symbols are read first."
-				: "It is asked again after 5 s.";
+				: "The next attempt is in 5 s.";
 	return text;
 }
 

@@ -42,8 +42,8 @@ const char *hp_terminal_check(void)
 	}
 	if (!tigetstr("cup") || tigetstr("cup") == (char *)-1) {
 		snprintf(text, sizeof(text),
-			 "TERM=%.60s cannot move its cursor; TERM=vt100 or "
-			 "xterm-256color, if it can in truth",
+			 "TERM=%.60s cannot move its cursor; if it can, set TERM=vt100 or "
+			 "xterm-256color",
 			 name);
 		return text;
 	}

@@ -44,9 +44,9 @@ static const struct option options[] = {
 
 static const char usage_text[] =
 	"Usage: hotpath console [OPTION]... [PID | SESSION | FILE]\n"
-	"Show a program's figures on the terminal while it runs: of the one that runs under the\n"
+	"Show a program's figures on the terminal while it runs: the one that runs under the\n"
 	"profiler, of that with this PID or SESSION (see hotpath list), or of a FILE or run that is\n"
-	"over. Started first, it waits for one. With a port or host: of whoever serves there, also\n"
+	"over. Without one, it waits. With a port or host, it shows what is served there, also\n"
 	"of a Rust program with the crate hotpath.\n\n"
 	"  -p, --metrics-port=N          ask the server at this port (HOTPATH_METRICS_PORT, 6770)\n"
 	"  -H, --metrics-host=URL        and host, as http://HOST (HOTPATH_METRICS_HOST)\n"
@@ -54,7 +54,7 @@ static const char usage_text[] =
 	"  -r, --refresh-interval=MS     100 to 60000 (HOTPATH_TUI_REFRESH_INTERVAL_MS, 1000)\n"
 	"  -T, --tab=N                   begin with this tab, 1 to 8 (HOTPATH_TUI_TAB)\n"
 	"  -h, --help                    this\n\n"
-	"? lists the keys. NO_COLOR=1 is without colours.\n";
+	"? lists the keys. NO_COLOR=1 disables colours.\n";
 
 static void say_line(void *context, const char *line)
 {
@@ -131,7 +131,7 @@ static bool is_url_fine(const char *host)
 	    !strpbrk(name, " ?#@"))
 		return true;
 	fprintf(stderr,
-		"hotpath console: --metrics-host %s: takes a host alone; the port goes to "
+		"hotpath console: --metrics-host %s: takes only a host; the port goes to "
 		"--metrics-port\n",
 		host);
 	return false;

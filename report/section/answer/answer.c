@@ -31,7 +31,7 @@ static void answer_free(void *held)
 	free(answer);
 }
 
-/* Of the machine where it ran; of this one only while it runs here. */
+/* The machine where it ran; this one only while it runs here. */
 static uint64_t cores_of(const struct hp_report *report)
 {
 	const struct hp_facts *facts = report->record.facts;

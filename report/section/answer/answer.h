@@ -2,8 +2,8 @@
 /*
  * answer.h - the main facts of a run: the figures of the default report.
  *
- * The tables of the sections show all there is.  The essentials for a reader with
- * ten seconds: where the threads' time went, which functions of the program used
+ * The tables of the sections show everything. These are the essentials for a
+ * reader with ten seconds: where the threads' time went, which functions of the program used
  * the CPU and why, causes of waits, and the owners of the memory. Minor facts are
  * omitted here, not in the views.
  *
@@ -34,17 +34,18 @@ struct hp_answer_part {
 	double ns;
 };
 
-/* Lives of threads, but for those that only waited for others to end, or for work that never came. */
+/* Lifetimes of threads, except those that only waited for others to end, or for work that never
+ * arrived. */
 struct hp_answer_time {
 	struct hp_answer_part parts[HP_ANSWER_PARTS];	/* most first */
 	size_t count;
 	double life_ns;
 	size_t threads;	/* whose time it is */
-	size_t idle; /* others, that had nothing to do */
-	size_t unknown;	/* others, whose lives are not known */
+	size_t idle;	/* others, that had nothing to do */
+	size_t unknown;	/* others, whose lifetimes are not known */
 };
 
-/* A function's callees outside of the program's code. */
+/* A function's callees outside the program's code. */
 struct hp_answer_callee {
 	char *name;
 	bool is_kernel;
@@ -54,9 +55,9 @@ struct hp_answer_callee {
 struct hp_answer_cpu {
 	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = no code of the program */
 	uint32_t launch; /* of HP_NONE: all code of this object, a program that only started it; else HP_NONE */
-	bool is_start;	/* of HP_NONE: a program that is loaded, or ends */
+	bool is_start;	/* of HP_NONE: a program that is starting or ending */
 	char *name;
-	uint64_t ns;	/* including callees outside of the program's code */
+	uint64_t ns;	/* including callees outside the program's code */
 	uint64_t samples;
 	const char *file;	/* of the line with most samples; NULL = not known */
 	int line;
@@ -65,7 +66,7 @@ struct hp_answer_cpu {
 	uint64_t calls;	/* exact; 0 = not known */
 };
 
-/* The program's own functions by the time that the hooks measured: where no one took samples. */
+/* The program's own functions by the time that the hooks measured, if there are no samples. */
 struct hp_answer_timed {
 	char *name;
 	double ns;	/* without instrumented callees */
@@ -78,15 +79,15 @@ struct hp_answer_wait {
 	double ns;	/* of all threads */
 	double most_ns;	/* the longest; 0 = not known */
 	uint64_t count;
-	bool is_idle; /* each wait took about the whole run */
-	bool is_estimated; /* from waits that were recorded in bursts */
+	bool is_idle;	/* each wait took about the whole run */
+	bool is_estimated;	/* from waits that were recorded in bursts */
 };
 
 enum hp_answer_held { HP_ANSWER_PEAK, HP_ANSWER_LEFT, HP_ANSWER_BLOCKS };
 
 struct hp_answer_memory {
 	enum hp_answer_held kind;
-	bool is_kept; /* HP_ANSWER_PEAK: and it was not freed */
+	bool is_kept;	/* HP_ANSWER_PEAK: and it was not freed */
 	char *path;	/* the allocating function */
 	uint64_t bytes;
 	uint64_t blocks;	/* HP_ANSWER_PEAK: not known */
@@ -110,7 +111,7 @@ struct hp_answer {
 	struct hp_answer_cpu cpu[HP_ANSWER_CPU];
 	size_t cpu_count;
 	size_t cpu_more;	/* functions that are not among them */
-	uint64_t cpu_ns;	/* of all samples but the profiler's */
+	uint64_t cpu_ns;	/* of all samples except the profiler's */
 	uint64_t samples;
 	double effective;	/* their effective number, see hp_sampling_effective */
 	struct hp_answer_timed timed[HP_ANSWER_CPU];	/* if there are too few samples */
@@ -129,9 +130,9 @@ struct hp_answer {
 	size_t memory_count;
 };
 
-#define HP_ANSWER_SAMPLES 20	/* fewer reveal nothing about single functions */
+#define HP_ANSWER_SAMPLES 20	/* fewer say nothing about single functions */
 
-/* Made when it is requested first; lives as long as the report. */
+/* Made on first request; lives as long as the report. */
 const struct hp_answer *hp_answer_of(struct hp_report *report);
 
 /*
@@ -140,7 +141,7 @@ const struct hp_answer *hp_answer_of(struct hp_report *report);
  */
 char *hp_answer_name(const struct hp_report *report, const char *name);
 
-/* The same of a function of hp_cpu, by its place. */
+/* The same for a function of hp_cpu, by its place. */
 char *hp_answer_function(struct hp_report *report, uint32_t function);
 
 struct hp_lock_row;

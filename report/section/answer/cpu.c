@@ -10,9 +10,9 @@
 #include "report/section/answer/answer.h"
 #include "report/section/answer/owner.h"
 
-#define ROW_MIN 0.02 /* of the CPU time, for a row */
-#define CALLEE_MIN 0.01 /* of the CPU time, for callees */
-#define CALLEE_OF_ROW 0.05 /* and of the row */
+#define ROW_MIN 0.02	/* of the CPU time, for a row */
+#define CALLEE_MIN 0.01	/* of the CPU time, for callees */
+#define CALLEE_OF_ROW 0.05	/* and of the row */
 
 /* Functions by owner: samples. */
 struct owned {
@@ -25,7 +25,7 @@ struct owned {
 
 /* One owner's callees. */
 struct called {
-	uint32_t callee; /* a function, or the kernel function that was requested */
+	uint32_t callee;	/* a function, or the kernel function that was requested */
 	bool is_kernel;
 	uint64_t ns;
 };
@@ -144,7 +144,8 @@ static int compare_called(const void *left, const void *right)
 	return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-/* A copy of a function for a processor, as __memset_avx2_unaligned_erms is, has the function's name. */
+/* A processor-specific copy of a function, such as __memset_avx2_unaligned_erms, has the
+ * function's name. */
 static void variant_cut(char *name)
 {
 	static const char *const kinds[] = { "__mem", "__str", "__wcs", "__wmem" };
@@ -163,7 +164,7 @@ static void variant_cut(char *name)
 	}
 }
 
-/* A stub in front of a library's function has that one's name. */
+/* A stub for a library's function has that function's name. */
 static char *callee_name(struct hp_report *report, const struct called *called)
 {
 	const char *name;

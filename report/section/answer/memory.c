@@ -9,8 +9,8 @@
 #define PEAK_MIN (UINT64_C(1) << 20)	/* bytes at the peak, or */
 #define BLOCKS_MIN 10000	/* blocks: less memory isn't worth mentioning */
 #define LEFT_MIN (UINT64_C(100) << 10)	/* bytes of one path, for a row */
-#define PEAK_SHARE_MIN 0.1 /* of the peak, for a row */
-#define KEPT_MIN 0.9 /* of a path's bytes at the peak: they were not freed */
+#define PEAK_SHARE_MIN 0.1	/* of the peak, for a row */
+#define KEPT_MIN 0.9	/* of a path's bytes at the peak: they were not freed */
 #define SHARE_MIN 0.2	/* of all blocks, or of what is left, for a row */
 
 static uint64_t positive(int64_t number)
@@ -57,7 +57,7 @@ static bool is_worth(const struct hp_report *report, const struct hp_answer *ans
 	}
 }
 
-/* All that it has at the peak is there at the end, too. */
+/* Everything that it has at the peak is still there at the end. */
 static bool is_kept(const struct hp_alloc_row *row)
 {
 	return (double)weight(row, HP_ANSWER_LEFT) >=

@@ -17,9 +17,9 @@
 
 #define DEPTH_MAX 1000
 
-/* Whose code a function is. */
+/* The owner of a function's code. */
 enum kind {
-	KIND_UNKNOWN = 0,	/* not looked at yet */
+	KIND_UNKNOWN = 0,	/* not classified yet */
 	KIND_RUNTIME,	/* of the C or C++ library, or of the loader */
 	KIND_KERNEL,
 	KIND_LIBRARY,	/* of another library of the system */
@@ -31,7 +31,7 @@ enum kind {
 /* Facts about a stack, on the way from its root. */
 struct state {
 	struct hp_owner own;	/* of the program's innermost named function */
-	struct hp_owner library;	/* of the innermost named function of a library inside of that */
+	struct hp_owner library;	/* of the innermost named function of a library inside that */
 	struct hp_owner nameless;	/* of code of the program without a name, inside of both */
 	struct hp_owner file;	/* of a library's code without a name: its own thread */
 	bool is_entered;	/* the kernel's entry function is known */
@@ -275,7 +275,7 @@ static void frame_note(struct build *b, struct state *state, uint32_t frame)
 	}
 }
 
-/* That main has called something without a name says less than the file's name. */
+/* That main called something unnamed is less informative than the file's name. */
 static bool is_main(const struct build *b, uint32_t function)
 {
 	return strcmp(b->cpu->functions[function].name, "main") == 0;

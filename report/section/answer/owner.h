@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owner.h - whose a sample or a wait is: the function of the program, and its callee.
+ * owner.h - the owner of a sample or a wait: the function of the program, and its callee.
  *
  * The owner is the innermost function of the program's own code.  Code below it, in
- * the C and C++ libraries and in the kernel, is shown as the owner's callee.  Where
+ * the C and C++ libraries and in the kernel, is shown as the owner's callee.  If
  * the program's file has no names, the innermost named function of another library
- * owns the time; where none exists, the file does.
+ * owns the time; if there is none, the file does.
  */
 #ifndef HP_REPORT_SECTION_ANSWER_OWNER_H
 #define HP_REPORT_SECTION_ANSWER_OWNER_H
@@ -18,12 +18,12 @@
 struct hp_owner {
 	uint32_t function;	/* place in hp_cpu.functions; HP_NONE = no code of the program was on the stack */
 	uint32_t frame;	/* where it was: place in hp_cpu.frames; HP_NONE = as above */
-	uint32_t callee;	/* its callee outside of the program's code; HP_NONE = nothing */
+	uint32_t callee;	/* its callee outside the program's code; HP_NONE = none */
 	uint32_t entry;	/* the kernel's entry function; HP_NONE = none */
 	bool is_join;	/* waits for the end of a thread */
-	bool is_start;	/* no one's: a program that is loaded, or ends */
-	bool is_sync;	/* asks for data to reach the disk */
-	uint32_t depth;	/* how often the owner is on the stack, 1000 at most */
+	bool is_start;	/* nobody's: a program that is starting or ending */
+	bool is_sync;	/* flushes data to the disk */
+	uint32_t depth;	/* how often the owner is on the stack, at most 1000 */
 };
 
 /* Classes of functions, and the owners of all stacks of the model; [0] owns nothing. */
@@ -32,10 +32,10 @@ struct hp_owners {
 	size_t count;
 };
 
-/* Made when it is requested first; lives as long as the report. */
+/* Made on first request; lives as long as the report. */
 const struct hp_owners *hp_owners_of(struct hp_report *report);
 
-/* True for a function that has a name, and not only a file. */
+/* True for a function with a name, not only a file. */
 bool hp_owner_is_named(const struct hp_report *report, uint32_t function);
 
 /* True if a function is code of the kernel. */

@@ -9,10 +9,10 @@
 #include "report/section/thread/thread.h"
 #include "report/section/wait/offcpu.h"
 
-#define WATCHED 0.75	/* of a thread's life, for its parts to be known */
-#define IDLE 0.9 /* of its life: a thread that waits on a condition, and */
-#define IDLE_RAN 0.001 /* runs for no more than that */
-#define JOINER 0.5	/* of its life: a thread that does little else than wait for others */
+#define WATCHED 0.75	/* of a thread's lifetime, for its parts to be known */
+#define IDLE 0.9	/* of its lifetime: a thread that waits on a condition, and */
+#define IDLE_RAN 0.001	/* runs for no more than that */
+#define JOINER 0.5	/* of its lifetime: a thread that does little else than wait for others */
 
 static const char *const wait_texts[HP_THREAD_WAITS] = {
 	[HP_WAIT_LOCK] = "lock",	   [HP_WAIT_SIGNAL] = "condition",
@@ -59,7 +59,7 @@ struct sums {
 	double idle_ns;	/* or if it did not wait for a core */
 };
 
-/* A thread's shown waits may be a little more than it waited, as clocks differ. */
+/* A thread's shown waits may be slightly longer than it waited, since clocks differ. */
 static void row_add(const struct hp_thread_row *row, struct hp_answer_time *time, struct sums *sums)
 {
 	double left_ns = row->blocked_ns;

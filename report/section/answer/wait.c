@@ -81,7 +81,7 @@ static void row_add(struct rows *rows, struct hp_answer_wait row)
 	rows->list[rows->count++] = row;
 }
 
-/* What had nothing to do in the run's whole time says less than anything that waited for something. */
+/* A thread without work during the complete run matters less than one that waited for something. */
 static int compare_rows(const void *left, const void *right)
 {
 	const struct hp_answer_wait *a = left, *b = right;

@@ -2,8 +2,8 @@
 /*
  * section.c - see section.h.
  *
- * Unseen values are "-", or have a bound: a channel that another process has,
- * too, and that received nothing here, may have a receiver there.
+ * Unknown values are "-", or have a bound: a channel that another process
+ * has, too, and that received nothing here, may have a receiver there.
  */
 #include "report/section/channel/section.h"
 
@@ -23,7 +23,7 @@
 #include "report/base/memory.h"
 #include "segment/layout/header.h"
 
-#define LIMIT 15	/* rows, where no variable says otherwise */
+#define LIMIT 15	/* rows, unless a variable says otherwise */
 
 /* --- the view --- */
 
@@ -159,7 +159,7 @@ static const char *note(struct hp_report *report)
 	if (!lost)
 		return NULL;
 	free(report->text);
-	report->text = hp_xprintf("%s not seen for want of room", hp_format_count(&cell, lost));
+	report->text = hp_xprintf("%s not recorded for lack of room", hp_format_count(&cell, lost));
 	return report->text;
 }
 
@@ -169,8 +169,8 @@ static void channels_fill(struct hp_report *report, struct hp_list *list)
 }
 
 /*
- * Inherited descriptors, and threads that it waits for, don't justify a table
- * by themselves.
+ * Inherited descriptors, and threads that it waits for, do not justify a
+ * table on their own.
  */
 static bool channels_have_data(const struct hp_report *report)
 {
@@ -198,7 +198,7 @@ static void cell_id(const struct hp_cell *cell, struct hp_value *value)
 static void cell_name(const struct hp_cell *cell, struct hp_value *value)
 {
 	value->text = channel_name(cell->report, cell->row);
-	/* Not a C++ name, where the last parts would do. */
+	/* Not a C++ name, of which the last parts would be enough. */
 	value->is_label = true;
 }
 
@@ -212,7 +212,7 @@ static void cell_kind(const struct hp_cell *cell, struct hp_value *value)
 	value->text = hp_channel_kind_name(row_at(cell->row)->kind);
 }
 
-/* In the reference's words; the kind defines the meaning of a bound. */
+/* In the terms of the Rust crate; the kind defines the meaning of a bound. */
 static void cell_type(const struct hp_cell *cell, struct hp_value *value)
 {
 	uint64_t capacity = row_at(cell->row)->capacity;
@@ -265,14 +265,15 @@ static bool is_receiver_unseen(const struct hp_channel_row *row)
 	return row->is_shared && !row->received_count;
 }
 
-/* A semaphore's initial value; contributions of an unseen sender or receiver. */
+/* A semaphore's initial value; contributions of an unrecorded sender or receiver. */
 static bool is_queue_unknown(const struct hp_channel_row *row)
 {
 	return row->kind == HP_CHANNEL_TOKENS || is_sender_unseen(row) || is_receiver_unseen(row) ||
 	       row->is_sender_partial || row->is_receiver_partial;
 }
 
-/* `data`, where clients expect a number, has the least: all of it may have been taken unseen. */
+/* `data`, where clients expect a number, has the minimum: all of it may have been received
+ * unrecorded. */
 static void cell_queue_least(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_channel_row *row = cell->row;
@@ -315,7 +316,7 @@ static void cell_bytes(const struct hp_cell *cell, struct hp_value *value)
 	value->is_unknown = r->kind >= HP_CHANNEL_QUEUE;
 }
 
-/* Since the first message was sent; of less than two none exists. */
+/* Since the first message was sent; none for fewer than two. */
 static void set_rate(const struct hp_report *report, const struct hp_channel_row *row,
 		     uint64_t count, struct hp_value *value)
 {
@@ -351,7 +352,7 @@ static void cell_most(const struct hp_cell *cell, struct hp_value *value)
 			 value);
 }
 
-/* Not all that were received: the others went by untimed. */
+/* Not all that were received: the others were not timed. */
 static bool is_estimated(const struct hp_channel_row *row)
 {
 	return row->delay.timed < row->sent_count;
@@ -550,13 +551,13 @@ static const struct hp_metric metrics[] = {
 	{ "received_count", true, "hotpath_channel_received",
 	  .help = "Messages received from each channel." },
 	{ "instances", true, "hotpath_channel_instances_created",
-	  .help = "Channels that were made at this place." },
+	  .help = "Channels created at this place." },
 	{ "closed_instances", true, "hotpath_channel_instances_closed",
-	  .help = "Of these, those that were closed." },
+	  .help = "Of these, closed ones." },
 	{ "queue_size", false, "hotpath_channel_queue_size",
 	  .help = "Messages sent and not yet received." },
 	{ "max_queue_size", false, "hotpath_channel_max_queue_size",
-	  .help = "Largest number of these since the start." },
+	  .help = "Largest such number since the start." },
 	{ "delay_avg", .name = "hotpath_channel_delay_seconds", .spread = spread_delay,
 	  .help = "Time from send to receive of messages that were timed." },
 	{ 0 },
@@ -597,7 +598,7 @@ const struct hp_section hp_channels_section = {
 	.tool = { .help = "Channels between threads and processes: messages, queue, delay.",
 		  .meaning =
 			  "Messages sent and received, the queue's length and how long messages waited.",
-		  .next = "channel_logs with a row's id; threads for who does not keep up." },
+		  .next = "channel_logs with a row's id; threads for the one that does not keep up." },
 	.has_own_ids = true,
 	.metrics = metrics,
 	.labels = labels,

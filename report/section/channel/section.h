@@ -16,12 +16,12 @@
 struct hp_channel_view;
 struct cJSON;
 
-/* The report's channels: they are read when they are first requested, and so are their names. */
+/* The report's channels, which are read on first request, and so are their names. */
 struct hp_channel_view *hp_channel_view(const struct hp_report *report);
 
 const struct hp_channels *hp_channel_view_channels(const struct hp_channel_view *view);
 
-/* Asks for all names: a kept run has to carry them. */
+/* Requests all names: a kept run must contain them. */
 void hp_channel_view_name_all(struct hp_report *report);
 
 #endif

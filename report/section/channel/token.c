@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * token.c - semaphores by which one thread tells another one that there
- * is something to do: rows of channels beside those of pipes and queues.
+ * token.c - semaphores with which one thread notifies another of work:
+ * rows of channels besides those of pipes and queues.
  *
- * From a lock they are distinguished by their users: a lock is given back by the
- * thread that took it.  Threads that used one record after the other count as
- * one here, and so do semaphores that share a row: in doubt it isn't one.
+ * Their users distinguish them from locks: the thread that took a lock releases
+ * it. Threads that used one record in succession count as one here, and so do
+ * semaphores that share a row: in doubt it is not a channel.
  */
 #include "report/section/channel/token.h"
 

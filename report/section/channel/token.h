@@ -9,9 +9,9 @@
 #include "report/section/wait/lock.h"
 
 /*
- * Adds a row for each semaphore that no thread both posted to and took from:
- * posts are sent, taking is receiving.  Its initial value isn't known, so the
- * queue isn't.  `locks` has to stay as long as the rows.
+ * Adds a row for each semaphore that no thread both posted and took: posts
+ * are sends, taking is receiving. Its initial value is not known, so the
+ * queue is not either. `locks` must live as long as the rows.
  */
 void hp_channels_add_tokens(struct hp_channels *channels, const struct hp_locks *locks);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cell.h - columns, and how the value of a row in a column is found.
+ * cell.h - columns, and how to find a row's value in a column.
  *
  * A column is a member of the row, named by HP_MEMBER, or has a getter, which may
  * in turn read its own member column.
@@ -16,9 +16,9 @@
 
 /* How a value is written. */
 enum hp_unit {
-	HP_UNIT_NAME,	/* text that gives way */
-	HP_UNIT_CHAIN,	/* names behind arrows: the end gives way */
-	HP_UNIT_TEXT,	/* text that does not */
+	HP_UNIT_NAME,	/* text that may be shortened */
+	HP_UNIT_CHAIN,	/* names with arrows: the end may be shortened */
+	HP_UNIT_TEXT,	/* text that may not */
 	HP_UNIT_COUNT,
 	HP_UNIT_TIME,	/* ns */
 	HP_UNIT_SHARE,	/* percent of the whole, 2 decimals */
@@ -26,8 +26,8 @@ enum hp_unit {
 	HP_UNIT_ERROR,	/* percent, half of a 95 % interval */
 	HP_UNIT_BYTES,
 	HP_UNIT_DIFFERENCE,	/* bytes, perhaps below 0 */
-	HP_UNIT_NUMBER,	/* plain, in JSON only */
-	HP_UNIT_RATE,	/* per second; in JSON with its fraction, null where none exists */
+	HP_UNIT_NUMBER,	/* plain, only in JSON */
+	HP_UNIT_RATE,	/* per second; in JSON with its fraction, null if there is none */
 };
 
 struct hp_value {
@@ -39,7 +39,7 @@ struct hp_value {
 	bool is_unknown;
 	bool is_estimated;	/* ~ */
 	bool is_bound;	/* at least this: >= */
-	double upper;	/* not 0: a number that would be shown as 0 is below this */
+	double upper;	/* if not 0: a number that would be shown as 0 is below this */
 };
 
 struct hp_column;
@@ -74,8 +74,8 @@ enum hp_member_mark {
 
 /*
  * A member of a struct: its place and type.  The struct is the row, or, if
- * `pointer` is not 0, the target of the row's pointer at `pointer` - 1; or
- * whatever a column's getter takes it for.
+ * `pointer` is not 0, the target of the row's pointer at `pointer` - 1;
+ * or whatever a column's getter makes of it.
  */
 struct hp_member {
 	uint16_t offset;
@@ -118,7 +118,7 @@ struct hp_member {
 		.offset = offsetof(struct of, name) \
 	}
 
-/* The same of the target of the pointer `through` of `struct of`. */
+/* The same for the target of the pointer `through` of `struct of`. */
 #define HP_MEMBER_AT(of, through, name) HP_MEMBER_MARKED_AT(of, through, name, HP_MEMBER_PLAIN)
 #define HP_TICKS_AT(of, through, name) HP_MEMBER_MARKED_AT(of, through, name, HP_MEMBER_TICKS)
 #define HP_PLACE_AT(of, through) \
@@ -126,18 +126,18 @@ struct hp_member {
 		.pointer = 1 + offsetof(struct of, through) \
 	}
 
-/* When a column is there. */
+/* When a column exists. */
 enum hp_need {
 	HP_NEED_NONE = 0,	/* always */
 	HP_NEED_ESTIMATE,	/* when a row was estimated */
-	HP_NEED_KNOWN,	/* when a row knows it; in `data` and `raw` only of those that do */
+	HP_NEED_KNOWN,	/* if a row knows it; in `data` and `raw` only for those that do */
 	HP_NEED_ROOM,	/* in tables: unless names would be cut, and it is 0 in all rows */
 };
 
 struct hp_column {
-	const char *title;	/* in tables; NULL = not there */
-	const char *key;	/* in `data` of JSON; NULL = not there */
-	const char *raw;	/* in `raw` of JSON; NULL = not there */
+	const char *title;	/* in tables; NULL = absent */
+	const char *key;	/* in `data` of JSON; NULL = absent */
+	const char *raw;	/* in `raw` of JSON; NULL = absent */
 	enum hp_unit unit;
 	hp_getter get;	/* NULL = the value is `member` */
 	bool is_percentiles;	/* one column for each percentile; names are P95, p95, p95_ns */
@@ -154,14 +154,14 @@ static inline bool hp_column_is(const struct hp_column *column)
 /* The value of a cell, by its column's getter or member. */
 void hp_cell_get(const struct hp_cell *cell, struct hp_value *value);
 
-/* By its member alone; in `base` instead of the row. */
+/* Only by its member; in `base` instead of the row. */
 void hp_cell_get_member(const struct hp_cell *cell, struct hp_value *value);
 void hp_cell_get_from(const struct hp_cell *cell, const void *base, struct hp_value *value);
 
 /* Where the column's member is. */
 const void *hp_cell_place(const struct hp_cell *cell);
 
-/* A number and the ends of its interval, which is worth a mark if it is wider than this share. */
+/* A number and the ends of its interval, which gets a mark if it is wider than this share. */
 #define HP_MARKED 0.01
 void hp_cell_set_between(struct hp_value *value, double number, double low, double high);
 

@@ -32,7 +32,7 @@ void hp_extra_add_percentiles(struct hp_report *report, cJSON *list)
 		struct hp_text_cell cell;
 		char text[64];
 
-		/* A float to readers that tell floats from integers: 95.0. */
+		/* A float for readers that distinguish floats from integers: 95.0. */
 		snprintf(text, sizeof(text), "%s%s", hp_format_percentile(&cell, at),
 			 at > floor(at) ? "" : ".0");
 		cJSON_AddItemToArray(array, cJSON_CreateRaw(text));

@@ -46,7 +46,7 @@ static void machine_add(FILE *out)
 		number_add(out, "cores", cores);
 }
 
-/* Of the repository that the program lies in, else of the folder that we are in. */
+/* From the repository that contains the program, else from the current folder. */
 static void revision_add(FILE *out, const struct hp_model *model)
 {
 	uint32_t object = model->root == HP_NONE ? HP_NONE : model->processes[model->root].object;

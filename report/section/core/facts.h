@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts.h - facts about a run beside its segment: its machine, revision and
- * label.  Gathered at its end, kept in its file, told in `meta` of JSON.
+ * facts.h - facts about a run besides its segment: its machine, revision
+ * and label. Gathered at its end, kept in its file, shown in `meta` of
+ * JSON.
  *
  * Lines of two fields.  Keys: hotpath (the version that wrote), comm, pid,
  * command, started_unix_ns, elapsed_ns, os, cores, git.sha, git.ref, label, and

@@ -212,7 +212,7 @@ void hp_report_begin(struct hp_report *report, struct hp_segment *segment,
 	hp_model_look(&report->model, segment);
 	if (!settings->internals)
 		hp_model_sampling_hide(&report->model.sampling, report->model.objects);
-	/* It had to begin from nothing: places are others. */
+	/* It had to start from scratch: places have changed. */
 	if (record->carry && report->model.look == 1)
 		hp_views_release(&record->carry->views);
 	if (record->legend)
@@ -235,7 +235,7 @@ void hp_report_answer(struct hp_report *report, const struct hp_section *answer)
 	report->answer = answer;
 }
 
-/* --- from look to look --- */
+/* --- from refresh to refresh --- */
 
 void *hp_report_carried(struct hp_report *report, const struct hp_view_kind *kind)
 {

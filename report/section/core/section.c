@@ -23,7 +23,7 @@ const char *hp_section_about(const struct hp_section *section, const struct hp_r
 	return section->describe ? section->describe(report) : section->about;
 }
 
-/* Why nothing can be there; NULL = it was recorded, or no one can tell. */
+/* Why there can be no data; NULL = it was recorded, or unknown. */
 static const char *not_recorded(const struct hp_section *section, const struct hp_report *report)
 {
 	uint32_t recorded = report->model.recorded;

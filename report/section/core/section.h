@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * section.h - a section of the report: all that is true of it, in one definition.
+ * section.h - a section of the report, in one definition.
  *
- * It stands beside its columns, in the folder of its subject, and its name and key in
+ * It is next to its columns, in the folder of its subject; its name and key are in
  * segment/section_key.h.  The table, JSON, the page, routes, MCP's tools and their
  * schemas, metrics, the console's tabs, help and documentation are derived from it:
  * NULL or 0 here means the default there.
@@ -52,7 +52,7 @@ enum hp_estimate {
 };
 
 /*
- * Members of JSON beside the columns.  Keys and their types are shown to MCP's
+ * Members of JSON besides the columns.  Keys and their types are shown to MCP's
  * clients; live/mcp/schema.c says how they are written.
  */
 struct hp_extra {
@@ -72,15 +72,15 @@ struct hp_tool {
 	const char *help;	/* NULL = the section's */
 	const char *answer;	/* keys of the answer, if that isn't a list; NULL = it is one */
 	const char *drop;	/* key of the answer that is too long for an agent; NULL = none */
-	const char *meaning;	/* how it must be read, for `explain`; NULL = no topic */
+	const char *meaning;	/* how to read it, for `explain`; NULL = no topic */
 	const char *next;	/* the next question to ask */
 };
 
 /* Values of a row for a histogram. */
 struct hp_metric_spread {
-	const struct hp_model_histogram *histogram; /* NULL = the row has none */
-	double unit; /* seconds, bytes or blocks of each counted unit */
-	uint64_t zeros; /* further values of 0 */
+	const struct hp_model_histogram *histogram;	/* NULL = the row has none */
+	double unit;	/* seconds, bytes or blocks of each counted unit */
+	uint64_t zeros;	/* further values of 0 */
 };
 
 enum hp_metric_bounds { HP_BOUNDS_SECONDS = 0, HP_BOUNDS_BYTES, HP_BOUNDS_BLOCKS };
@@ -89,12 +89,12 @@ enum hp_metric_bounds { HP_BOUNDS_SECONDS = 0, HP_BOUNDS_BYTES, HP_BOUNDS_BLOCKS
 struct hp_metric {
 	const char *key;	/* in `raw`, else in `data`; NULL ends the list */
 	bool is_counter;	/* else a gauge */
-	const char *name; /* a counter's without _total */
+	const char *name;	/* a counter's without _total */
 	const char *help;
-	double scale; /* the number is multiplied by it; 0 = 1 */
+	double scale;	/* the number is multiplied by it; 0 = 1 */
 	void (*spread)(struct hp_report *report, const void *row,
-		       struct hp_metric_spread *spread); /* a histogram instead of a number */
-	enum hp_metric_bounds bounds; /* of its buckets */
+		       struct hp_metric_spread *spread);	/* a histogram instead of a number */
+	enum hp_metric_bounds bounds;	/* of its buckets */
 };
 
 /* Labels of its metrics: the label, and the key of its value in `data`. */
@@ -103,7 +103,7 @@ struct hp_label_key {
 	const char *key;
 };
 
-/* A list that nothing fills yet, in the shape that clients of the Rust crate know. */
+/* A list that nothing fills yet, in the format that clients of the Rust crate know. */
 struct hp_absent {
 	const char *rows;	/* key of the rows */
 	bool has_percentiles;
@@ -120,42 +120,42 @@ struct hp_top {
 struct hp_section {
 	/* Names. */
 	const char *key;	/* in HOTPATH_REPORT */
-	const char *json;	/* key in JSON, and with a slash its route; "" = neither is there */
+	const char *json;	/* key in JSON, and with a slash its route; "" = neither exists */
 	const char *name;	/* in the first line and in titles */
 	const char *help;	/* in lists of sections, of routes */
 	enum hp_subject subject;
 
 	/* Rows. */
 	const struct hp_column *columns;	/* NULL = known by name, not recorded */
-	const char *rows; /* their key in JSON; NULL = "data" */
+	const char *rows;	/* their key in JSON; NULL = "data" */
 	void (*fill)(struct hp_report *report, struct hp_list *list);
 	bool (*is_faint)(struct hp_report *report,
 			 const void *row);	/* tables leave it out; NULL = none */
 	const char *faint;	/* name of the omitted rows, after their number */
-	struct hp_member limit;	/* of hp_settings: rows that are shown; NONE = HOTPATH_LIMIT only */
+	struct hp_member limit;	/* of hp_settings: rows that are shown; NONE = only HOTPATH_LIMIT */
 	size_t usual;	/* the same without a setting */
 
-	/* When it is there. */
+	/* When it is shown. */
 	const struct hp_section *with;	/* it is a second table of this one, shown with it */
-	bool is_on_demand;	/* `auto` does not take it */
-	bool is_quiet;	/* `all`, too, takes it only with data */
-	bool (*has_data)(const struct hp_report *report);	/* `auto` takes it; NULL = always */
+	bool is_on_demand;	/* `auto` excludes it */
+	bool is_quiet;	/* `all`, too, includes it only with data */
+	bool (*has_data)(const struct hp_report *report);	/* `auto` includes it; NULL = always */
 	bool (*is_failed)(const struct hp_report *report);	/* without rows it is an error */
 
 	uint32_t needs;	/* enum hp_recorded_kind: its data, any of; 0 = not known */
 
-	/* Words: a text, or a function where it depends on the run. */
+	/* Texts: a constant, or a function if it depends on the run. */
 	const char *about;	/* its data */
 	const char *(*describe)(const struct hp_report *report);
 	const char *none;	/* why it has no row */
 	const char *(*empty)(struct hp_report *report);
-	const char *(*note)(struct hp_report *report);	/* behind `about`, in brackets; or NULL */
+	const char *(*note)(struct hp_report *report);	/* after `about`, in brackets; or NULL */
 	const char *(*after)(struct hp_report *report);	/* a line below the rows; or NULL */
 
 	/* The table. */
 	bool is_deep;	/* its first column is a tree */
-	bool is_prose; /* its first column is a sentence, which stands below the others and is wrapped */
-	bool is_on_top;	/* the first lines tell the first row that has its own name, */
+	bool is_prose;	/* its first column is a sentence, which is wrapped below the others */
+	bool is_on_top;	/* the first lines show the first row that has its own name, */
 	bool (*top)(struct hp_report *report, struct hp_top *top);	/* or this; false = nothing */
 	enum hp_estimate estimate;
 
@@ -163,13 +163,13 @@ struct hp_section {
 	/* In the JSON of a whole report, instead of the list; NULL = the list. */
 	struct cJSON *(*array)(struct hp_report *report);
 
-	/* A kept file: asks for all names, or writes lines of them itself. */
+	/* A kept file: requests all names, or writes lines of them itself. */
 	void (*name_all)(struct hp_report *report);
 	void (*legend_write)(struct hp_report *report, FILE *out);
 
 	/* The server. */
 	struct hp_tool tool;
-	bool has_own_ids;	/* of its rows, from look to look */
+	bool has_own_ids;	/* of its rows, from refresh to refresh */
 	size_t usual_served;	/* rows, unless more are requested; 0 = all */
 	const struct hp_metric *metrics;
 	const struct hp_label_key *labels;

@@ -10,7 +10,7 @@
 void *hp_views_add(struct hp_views *views, const struct hp_view_kind *kind, void *view)
 {
 	if (views->count == HP_VIEWS_MAX)
-		abort(); /* more kinds than HP_VIEWS_MAX were written */
+		abort();	/* more kinds than HP_VIEWS_MAX exist */
 	views->list[views->count].kind = kind;
 	views->list[views->count++].view = view;
 	return view;

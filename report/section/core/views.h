@@ -3,9 +3,9 @@
  * views.h - the subjects' views of a report's model: views, each under its
  * kind.
  *
- * The report knows no subject.  It keeps the view that a subject gives it, hands
- * it back on demand, and frees it at its end.  A kind is a constant of the
- * subject's own.
+ * The report does not know the subjects. It keeps the view that a subject
+ * passes, returns it on demand, and frees it at its end. A kind is a constant of
+ * the subject.
  */
 #ifndef HP_REPORT_SECTION_CORE_VIEWS_H
 #define HP_REPORT_SECTION_CORE_VIEWS_H
@@ -18,9 +18,9 @@ struct hp_view_kind {
 	void (*free)(void *view);
 
 	/*
-	 * Instead of that, where the same program is looked at again: returns the
-	 * start of the next refresh, or frees it and returns NULL.  NULL = nothing of
-	 * this kind outlives a refresh.
+	 * Called instead if the same program will be refreshed: returns the start of
+	 * the next refresh, or frees it and returns NULL. NULL = nothing of this kind
+	 * outlives a refresh.
 	 */
 	void *(*keep)(void *view);
 };
@@ -30,11 +30,11 @@ struct hp_views {
 	struct {
 		const struct hp_view_kind *kind;
 		void *view;
-	} list[HP_VIEWS_MAX]; /* in the order of making */
+	} list[HP_VIEWS_MAX];	/* in the order of making */
 	size_t count;
 };
 
-/* NULL = not made yet.  Getters ask for each cell: there are few kinds, and this is inline. */
+/* NULL = not made yet. Getters call this for each cell: there are few kinds, and this is inline. */
 static inline void *hp_views_get(const struct hp_views *views, const struct hp_view_kind *kind)
 {
 	for (size_t i = 0; i < views->count; i++)
@@ -43,13 +43,13 @@ static inline void *hp_views_get(const struct hp_views *views, const struct hp_v
 	return NULL;
 }
 
-/* Takes over `view`, of a kind that is not there yet.  Returns it. */
+/* Takes over `view`, of a new kind. Returns it. */
 void *hp_views_add(struct hp_views *views, const struct hp_view_kind *kind, void *view);
 
-/* Takes it out: it is the caller's.  NULL = it was not there. */
+/* Removes it for the caller. NULL = there was none. */
 void *hp_views_take(struct hp_views *views, const struct hp_view_kind *kind);
 
-/* Moves the reusable part to `next`; the rest stays where it is. */
+/* Moves the reusable part to `next`, and keeps the rest. */
 void hp_views_keep(struct hp_views *views, struct hp_views *next);
 
 /* Frees all, the last one first. */

@@ -18,7 +18,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 
-#define AROUND 3	/* lines shown beside one with samples */
+#define AROUND 3	/* lines shown around one with samples */
 #define LINES_MAX 100000	/* of a source file: more are not shown with their text */
 #define LINE_BYTES 400
 #define TOLD_MAX 3
@@ -102,7 +102,7 @@ static bool function_find(struct build *b, const char *name)
 	if (!b->report->model.sampling.record.samples)
 		say(b, hp_xstrdup(hp_cpu_empty(b->report)));
 	else
-		say(b, hp_xprintf("no function with samples fits '%s'; hotpath report "
+		say(b, hp_xprintf("no function with samples matches '%s'; hotpath report "
 				  "-r functions-cpu --limit=0 shows them",
 				  name));
 	return false;
@@ -122,7 +122,7 @@ static struct hp_annotation_line *line_at(struct build *b, int number)
 	return &a->lines[a->count++];
 }
 
-/* The function's frame at a place; NULL = it is not there. */
+/* The function's frame at a place; NULL = none. */
 static const struct hp_cpu_frame *frame_at(const struct build *b, uint32_t stack)
 {
 	const struct hp_cpu *cpu = b->cpu;
@@ -161,7 +161,7 @@ static void stack_add(struct build *b, uint32_t stack)
 		if (!frame || !frame->line || !frame->file || strcmp(frame->file, b->file) != 0)
 			continue;
 		line = line_at(b, frame->line);
-		/* The innermost of its lines has the time that the section cpu calls its own. */
+		/* The innermost of its lines has the own time of the section cpu. */
 		if (is_inner) {
 			line->self_ns += stacks[stack].cpu_ns;
 			line->self_samples += stacks[stack].samples;
@@ -180,7 +180,7 @@ static struct hp_user user_of(const struct build *b, uint32_t stack)
 	return object == HP_NONE ? hp_user_unknown() : b->report->model.objects[object].user;
 }
 
-/* Of the stacks with samples, the first file that has a line of the function. */
+/* Among the stacks with samples, the first file that has a line of the function. */
 static void file_find(struct build *b)
 {
 	const struct hp_model_sampling *sampling = &b->report->model.sampling;
@@ -239,7 +239,8 @@ static bool is_changed(const struct build *b)
 		       b->report->model.reader.header.created_unix_ns / 1000000000;
 }
 
-/* The name is out of debug information: it may be that of a pipe, or of a file that is not for us. */
+/* The name comes from debug information: it may be that of a pipe, or of a file that we must not
+ * read. */
 static FILE *source_open(const struct build *b)
 {
 	struct hp_user before = hp_behalf_begin(b->user);
@@ -252,7 +253,7 @@ static FILE *source_open(const struct build *b)
 	return in;
 }
 
-/* Those with samples, and those around them. */
+/* Lines with samples, and lines around them. */
 static void texts_read(struct build *b)
 {
 	size_t sampled = b->annotation->count;
@@ -329,7 +330,7 @@ static void line_text(const struct hp_cell *cell, struct hp_value *value)
 	hp_cell_set_text(cell, hp_xprintf("%-5d  %s", line->line, line->text), value);
 }
 
-/* Nothing where there is nothing: code with samples shall be seen. */
+/* Nothing for a zero, so that code with samples stands out. */
 static void time_set(uint64_t ns, struct hp_value *value)
 {
 	value->number = (double)ns;
@@ -434,7 +435,7 @@ bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain 
 		"%s of CPU, %s with callees%s%s%s", hp_format_time(&self, (double)f->self_ns),
 		hp_format_time(&total, (double)f->total_ns), own < f->self_ns ? "; " : "",
 		own < f->self_ns ? hp_format_time(&rest, (double)(f->self_ns - own)) : "",
-		own < f->self_ns ? " of it at no line of this file" : "");
+		own < f->self_ns ? " of it outside this file's lines" : "");
 	hp_report_answer(report, &section);
 	return true;
 }

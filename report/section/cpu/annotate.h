@@ -3,7 +3,7 @@
  * annotate.h - the source lines of a function with the samples in them:
  * `hotpath report --annotate NAME`.
  *
- * A separate section, which takes the place of the report's.  Lines come from the
+ * A separate section, which replaces the report's.  Lines come from the
  * debug information, or from the kept run; their text from the source file, if it
  * is still there.
  */
@@ -32,8 +32,8 @@ struct hp_annotation {
 };
 
 /*
- * Makes that section the report's answer.  `name` is a function's name, whole or short, or a
- * part of it; the one with most samples is taken, and others are listed.  False = none
+ * Makes that section the report's answer. `name` is a function's name, full or short, or a
+ * part of it; the one with the most samples is chosen, and others are listed. False = none
  * exists, or its lines are not known, which is reported too.
  */
 bool hp_annotation_init(struct hp_report *report, const char *name, hp_complain complain,

@@ -3,8 +3,8 @@
  * cpu.c - see cpu.h.
  *
  * Addresses are looked up once each, sorted by object and address, so that
- * tables and debug information are walked in order.  At a later look only those of
- * new stacks are, and those whose names were not there yet.  Sums: sum.c.
+ * tables and debug information are walked in order.  A later refresh only looks up
+ * those of new stacks, and those whose names were missing.  Sums: sum.c.
  */
 #include "report/section/cpu/cpu.h"
 
@@ -21,7 +21,7 @@
 #include "segment/layout/process.h"
 #include "util/hash.h"
 
-#define NAMES_SPARE 1000	/* functions that no frame is of any more, before all is found again */
+#define NAMES_SPARE 1000	/* functions without frames, before everything is looked up again */
 
 static uint64_t name_hash(uint32_t object, const char *name, size_t length)
 {
@@ -170,7 +170,8 @@ static void note_code(struct hp_cpu_build *b, uint32_t function, uint32_t object
 		if (model->functions[*place].address != start ||
 		    same_of(b, model->functions[*place].object) != same_of(b, object))
 			continue;
-		/* Of several of one name it is the last one, in whatever order places were found. */
+		/* With several of one name it is the last one, in whatever order places were
+		 * found. */
 		if (b->cpu->functions[function].instrumented == HP_NONE ||
 		    model->functions[b->cpu->functions[function].instrumented].address < start)
 			b->cpu->functions[function].instrumented = *place;
@@ -178,7 +179,7 @@ static void note_code(struct hp_cpu_build *b, uint32_t function, uint32_t object
 	}
 }
 
-/* Of code in a file: functions inlined there, then the function itself. */
+/* For code in a file: functions inlined there, then the function itself. */
 static void resolve_file(struct hp_cpu_build *b, struct hp_cpu_place *place)
 {
 	struct hp_cpu_frame own = { .line = 0 };
@@ -201,7 +202,7 @@ static void resolve_file(struct hp_cpu_build *b, struct hp_cpu_place *place)
 	frame_add(b, own);
 }
 
-/* From the kept file; false = nothing. */
+/* From the kept file; false = none. */
 static bool resolve_kept(struct hp_cpu_build *b, struct hp_cpu_place *place)
 {
 	const struct hp_places *places = hp_symbols_places(b->report->symbols, HP_PLACES_CPU);
@@ -241,7 +242,7 @@ static uint64_t missing(const struct hp_cpu_build *b)
 	return hp_symbols_missing(b->report->symbols);
 }
 
-/* The run recorded why code made at run time had no names: so the reason is shown again. */
+/* The run recorded why code made at run time had no names, so the reason is shown again. */
 static void legend_blame(struct hp_cpu_build *b, uint32_t object)
 {
 	if (b->report->model.objects[object].kind == HP_OBJECT_ANONYMOUS)
@@ -299,7 +300,7 @@ static void place_resolve(struct hp_cpu_build *b, uint32_t number)
 	b->pending[b->pending_count++] = number;
 }
 
-/* Asks again.  New frames take the place of the old ones if there are as many. */
+/* Looks it up again. New frames replace the old ones if there are as many. */
 static void place_again(struct hp_cpu_build *b, uint32_t number)
 {
 	struct hp_cpu *cpu = b->cpu;
@@ -331,7 +332,7 @@ static int compare_pending(const void *left, const void *right, void *context)
 	return a < b ? -1 : a > b;
 }
 
-/* By object: names of code that is made at run time are read once for all of it. */
+/* By object: names of code made at run time are read once for all of it. */
 static void pending_look(struct hp_cpu_build *b)
 {
 	size_t count = b->pending_count;
@@ -437,8 +438,8 @@ static void codes_find(struct hp_cpu_build *b)
 }
 
 /*
- * A function that occurred only as inlined copies, or as a part that was split
- * off, is instrumented if one of the same name is.
+ * A function that occurred only as inlined copies, or as a split-off part, is
+ * instrumented if one of the same name is.
  */
 static void names_match(struct hp_cpu_build *b)
 {
@@ -523,7 +524,7 @@ static void cpu_free(void *held)
 	free(cpu);
 }
 
-/* Without a resolver the names of files are those of this look's symbols. */
+/* Without a resolver the names of files are those of this refresh's symbols. */
 static void *cpu_keep(void *held)
 {
 	struct hp_cpu *cpu = held;
@@ -536,7 +537,7 @@ static void *cpu_keep(void *held)
 
 static const struct hp_view_kind cpu_kind = { .free = cpu_free, .keep = cpu_keep };
 
-/* Code that is made at run time leaves the names after that it had before: not forever. */
+/* Code made at run time leaves old names behind, but not forever. */
 static bool is_of_use(const struct hp_cpu *cpu, uint32_t generation)
 {
 	return cpu->build->generation == generation &&

@@ -3,7 +3,7 @@
  * cpu.h - samples by function: the functions on the CPU, and their callers.
  *
  * Every place of the tree of stacks becomes one or several functions: those that
- * were inlined there, and the one whose code it is.  Parts that a compiler split
+ * were inlined there, and the function itself.  Parts that a compiler split
  * off (NAME.cold, NAME.part.0) are counted as NAME.
  *
  * Folder: report/section/cpu - samples of the CPU: by function, and by line
@@ -22,17 +22,17 @@
 #include "report/section/core/section.h"
 
 struct hp_cpu_function {
-	char *name;	/* as people read it */
+	char *name;	/* as shown to people */
 	uint32_t object;	/* HP_NONE = none */
 	uint32_t instrumented;	/* place in the model's functions; HP_NONE = it is not */
 	uint64_t self_ns;	/* of samples: innermost, or innermost of the instrumented ones */
 	uint64_t self_samples;
 	uint64_t total_ns;	/* of samples that have it on the stack */
 	uint64_t total_samples;
-	uint8_t cause;	/* report/section/wait/offcpu.c's: the waits' cause according to its name; 0 = not looked at */
+	uint8_t cause;	/* report/section/wait/offcpu.c's: the waits' cause according to its name; 0 = not determined */
 };
 
-/* A function at a place, and where in the source the place is. */
+/* A function at a place, and the place's source location. */
 struct hp_cpu_frame {
 	uint32_t function;
 	int line;
@@ -48,15 +48,15 @@ struct hp_cpu_place {
 	uint64_t start;	/* of the symbol that holds it; 0 = not known */
 	uint32_t inner;	/* of the profiler's code, which has one name: the frames that were found, */
 	uint32_t inner_count;	/* and how many; 0 = it is not hidden */
-	bool is_pending;	/* its names may still be found, or be others */
+	bool is_pending;	/* its names may still be found, or change */
 };
 
 struct hp_cpu_build;
 
 /*
- * Functions, frames and places stay where they are from look to look; sums are
- * rebuilt.  A function may have nothing any more, when a place has become
- * another's.
+ * Functions, frames and places keep their positions from refresh to refresh;
+ * sums are rebuilt. A function may have nothing left, if a place has changed
+ * its function.
  */
 struct hp_cpu {
 	struct hp_cpu_build *build;	/* needed at the next refresh */
@@ -75,7 +75,7 @@ struct hp_cpu {
 	uint32_t profiler;	/* the function [hotpath]; HP_NONE = none exists */
 };
 
-/* The frames of a place as they were found. */
+/* The frames of a place as found. */
 static inline const struct hp_cpu_frame *hp_cpu_found(const struct hp_cpu *cpu,
 						      const struct hp_cpu_place *place,
 						      uint32_t *count)
@@ -84,10 +84,10 @@ static inline const struct hp_cpu_frame *hp_cpu_found(const struct hp_cpu *cpu,
 	return &cpu->frames[place->inner_count ? place->inner : place->first];
 }
 
-/* Its name in tables: that of the program's main is another one. */
+/* Its name in tables: the program's main has a different one. */
 const char *hp_cpu_name(struct hp_report *report, const struct hp_cpu_function *function);
 
-/* Made when it is requested first. */
+/* Made on first request. */
 struct hp_cpu *hp_report_cpu(const struct hp_report *report);
 
 /* The function whose own time the samples of a stack are; HP_NONE = none. */
@@ -99,8 +99,8 @@ bool hp_cpu_is_made(const struct hp_report *report);
 /* For the section of waits, too. */
 bool hp_cpu_has_data(const struct hp_report *report);
 /*
- * CPU time of the program that no sample stands for, ns; 0 = none to speak of (5 %, and
- * 20 ms), or no one sampled.
+ * CPU time of the program without samples, ns; 0 = insignificant (5 %, and 20 ms), or
+ * nobody sampled.
  */
 uint64_t hp_cpu_missed_ns(const struct hp_report *report);
 const char *hp_cpu_empty(struct hp_report *report);

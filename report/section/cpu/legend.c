@@ -19,7 +19,7 @@ static void line_write(char kind, const char *text, FILE *out)
 	fputc('\n', out);
 }
 
-/* Files are distinguished by where libdw keeps their names: a name twice is harmless. */
+/* Files are distinguished by the address of their names in libdw: a duplicate is harmless. */
 static uint32_t file_number(struct hp_map *files, uint32_t *count, const char *file, FILE *out)
 {
 	bool is_new;

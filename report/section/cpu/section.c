@@ -26,12 +26,12 @@
 #include "report/section/core/list.h"
 #include "segment/layout/process.h"
 
-#define FAINT 3 /* samples of a function below which a table leaves it out */
-#define FEW 10 /* samples that prove nothing: not worth a table that no one requested */
-#define LONG_NS UINT64_C(100000000) /* of CPU: the absence of samples is worth showing */
+#define FAINT 3	/* samples of a function below which a table leaves it out */
+#define FEW 10	/* samples that prove nothing: not worth a table that nobody requested */
+#define LONG_NS UINT64_C(100000000)	/* of CPU: the absence of samples is worth showing */
 
-#define MISSED_MIN_NS UINT64_C(20000000) /* of CPU without samples: less is chance, */
-#define MISSED_SHARE 20 /* and so is one part in so many of the whole */
+#define MISSED_MIN_NS UINT64_C(20000000)	/* of CPU without samples: less is chance, */
+#define MISSED_SHARE 20	/* and so is one part in this many of the total */
 
 static const struct hp_sampling *record_of(const struct hp_report *report)
 {
@@ -125,15 +125,15 @@ static char *refused_text(const struct hp_sampling *record)
 		return hp_xprintf("perf_event_open is not permitted: kernel.perf_event_paranoid "
 				  "is %d; sysctl kernel.perf_event_paranoid=2 allows samples of "
 				  "user code, 1 of the kernel too; HOTPATH_CPU=timer takes some "
-				  "by timers in the program",
+				  "with timers in the program",
 				  (int)record->paranoid);
 	return hp_xstrdup("perf_event_open is not permitted by a seccomp filter, as containers "
 			  "have: docker run --security-opt seccomp=unconfined, or "
-			  "--cap-add=PERFMON; HOTPATH_CPU=timer takes samples by timers in "
-			  "the program");
+			  "--cap-add=PERFMON; HOTPATH_CPU=timer takes samples with timers in the "
+			  "program");
 }
 
-/* One comes for each period that a thread runs, and most threads may be shorter. */
+/* There is one for each period that a thread runs, and most threads may be shorter. */
 static char *none_text(const struct hp_report *report)
 {
 	const struct hp_sampling *record = record_of(report);
@@ -146,8 +146,8 @@ static char *none_text(const struct hp_report *report)
 		return hp_xprintf("no sample was taken: there is one per %s of CPU time",
 				  period.text);
 	return hp_xprintf(
-		"no sample was taken in %s of CPU time: one comes for each %s that a thread "
-		"runs, and these ended sooner or ran before sampling began",
+		"no sample was taken in %s of CPU time: there is one for each %s that a thread "
+		"runs, and these threads ended sooner or ran before sampling began",
 		hp_format_time(&missed, (double)missed_ns), period.text);
 }
 
@@ -160,16 +160,17 @@ static char *reason_text(const struct hp_report *report)
 					  ? "the CPU was not sampled: HOTPATH_REPORT had no "
 					    "functions-cpu when the program ran"
 					  : "the CPU was not sampled: the helper process did not "
-					    "come up before the end");
+					    "start before the end");
 	switch (record->fault) {
 	case HP_SAMPLING_OFF:
 		return hp_xstrdup("HOTPATH_CPU=off: no samples were taken");
 	case HP_SAMPLING_REFUSED:
 		return refused_text(record);
 	case HP_SAMPLING_NO_RING:
-		return hp_xprintf("no memory for samples (%s): more of it may be locked with "
-				  "sysctl kernel.perf_event_mlock_kb or ulimit -l",
-				  strerror((int)record->error));
+		return hp_xprintf(
+			"no memory for samples (%s): raise the limit of locked memory with "
+			"sysctl kernel.perf_event_mlock_kb or ulimit -l",
+			strerror((int)record->error));
 	case HP_SAMPLING_GONE:
 		return hp_xstrdup("the program had ended before it could be sampled");
 	case HP_SAMPLING_NO_TIMER:
@@ -291,14 +292,15 @@ static void fill(struct hp_report *report, struct hp_list *list)
 			list->rows[list->total++] = &cpu->functions[i];
 	hp_section_cut(&hp_cpu_section, report, list);
 	hp_top_sort(list->rows, list->total, list->shown, compare_rows, report);
-	/* Last, and beside the limit: the cost of profiling isn't a function of the program. */
+	/* Last, and not subject to the limit: the cost of profiling is not a function of the
+	 * program. */
 	if (cpu->profiler_ns && !report->focus.part && !report->focus.is_regex) {
 		list->rows[list->shown++] = &cpu->functions[cpu->profiler];
 		list->total++;
 	}
 }
 
-/* Too few samples to say more than that it ran. */
+/* Too few samples to tell more than that it ran. */
 static bool is_faint(struct hp_report *report, const void *row)
 {
 	const struct hp_cpu_function *f = row;
@@ -350,7 +352,7 @@ static void row_share(const struct hp_cell *cell, struct hp_value *value)
 
 /*
  * Half of the 95 % interval of a share, in points: Wilson's (E. B. Wilson, JASA 22,
- * 1927), which has a width with no sample and with all of them, too.
+ * 1927), which also has a width without samples and with all of them.
  */
 static void row_error(const struct hp_cell *cell, struct hp_value *value)
 {

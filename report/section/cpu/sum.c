@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sum.c - how much of the samples is whose.
+ * sum.c - attributes the samples.
  *
- * A function has each sample once, however often it is on the stack: where it is
- * outermost, as part of the sum from there inward.  So one pass over the stacks,
- * callees first, does for all of them.
+ * A function gets each sample once, however often it is on the stack: at its
+ * outermost frame, as part of the sum from there inward. So one pass over the
+ * stacks, callees first, is enough.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static bool is_row(const struct hp_cpu_build *b, const struct hp_cpu_function *f
 	return !b->has_functions || f->instrumented != HP_NONE;
 }
 
-/* The innermost function at a place that is a row; HP_NONE = none exists. */
+/* The innermost function at a place that is a row; HP_NONE = none. */
 static uint32_t owner_at(const struct hp_cpu_build *b, uint32_t stack)
 {
 	const struct hp_cpu_place *place = place_of(b, stack);
@@ -53,7 +53,7 @@ static bool is_at(const struct hp_cpu_build *b, uint32_t stack, uint32_t first, 
 	return false;
 }
 
-/* No frame further out is the function's of this one, the `frame`-th of its place. */
+/* No outer frame has the same function as this one, the `frame`-th of its place. */
 static bool is_outer(const struct hp_cpu_build *b, uint32_t stack, uint32_t frame)
 {
 	const struct hp_model_stack *stacks = b->report->model.sampling.stacks;
@@ -84,7 +84,7 @@ static void stack_settle(struct hp_cpu_build *b, uint32_t stack)
 	if (b->owners[stack] == HP_NONE)
 		b->owners[stack] = b->owners[parent];
 	b->outer[stack] = outer_at(b, stack);
-	/* In a deep recursion it is a short way outward by these. */
+	/* These shorten the way outward in a deep recursion. */
 	b->ups[stack] =
 		b->outer[stack] || place_of(b, stack)->count > OUTER_BITS ? stack : b->ups[parent];
 }
@@ -130,7 +130,7 @@ static void own_add(struct hp_cpu_build *b, uint32_t stack, struct sum *sum)
 	cpu->attributed_ns += from->cpu_ns;
 }
 
-/* `sum` is of the stack and all that it called. */
+/* `sum` covers the stack and all its callees. */
 static void total_add(struct hp_cpu_build *b, uint32_t stack, const struct sum *sum)
 {
 	const struct hp_cpu_place *place = place_of(b, stack);

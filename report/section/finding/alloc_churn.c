@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_churn.c - blocks are allocated and freed so often that it takes a part of the time.
+ * alloc_churn.c - blocks are allocated and freed so often that it takes a significant part of the
+ * time.
  */
 #include <stdlib.h>
 
@@ -30,7 +31,7 @@ static double allocator_ns(const struct hp_survey *survey)
 	return ns;
 }
 
-/* A function that does little else goes with it. */
+/* Includes a function that does little else. */
 static double built_ns(const struct hp_cost *cost)
 {
 	double ns = (double)cost->marked_ns[HP_SIGN_BUILD];
@@ -38,7 +39,7 @@ static double built_ns(const struct hp_cost *cost)
 	return ns >= WHOLE_MIN * (double)cost->ns ? (double)cost->ns : ns;
 }
 
-/* And that of functions of C++'s library that allocate: to make a string is to copy it, too. */
+/* And that of allocating functions of the C++ library: making a string also copies it. */
 static double around_ns(const struct hp_survey *survey)
 {
 	double ns = 0;
@@ -117,5 +118,5 @@ const struct hp_rule hp_rule_alloc_churn = {
 		"least 20 ns a block.",
 	.wrong = "The blocks live long, and each is needed.",
 	.verify = "Reuse one buffer, reserve room once, or pass references, and compare both with "
-		  "hotpath compare, which tells the number of blocks exactly.",
+		  "hotpath compare, which counts blocks exactly.",
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy_wait.c - a function that by its name waits, and computes instead.
+ * busy_wait.c - a function whose name suggests waiting, but which computes.
  */
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static void find(struct hp_survey *survey)
 		finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in its own code; its name "
 					    "suggests that it waits",
 					    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
-		/* With a spare core, a spinning thread takes no one's time. */
+		/* With a spare core, a spinning thread delays nobody. */
 		finding->gain_ns =
 			survey->is_full && !survey->is_serial && hp_survey_is_worth(survey, gain)
 				? gain
@@ -57,8 +57,8 @@ static void find(struct hp_survey *survey)
 const struct hp_rule hp_rule_busy_wait = {
 	.key = "busy-wait",
 	.find = find,
-	.pattern = "At least 10% of the CPU time is spent in a function's own code whose name has "
-		   "the word wait, spin, poll or busy.",
+	.pattern = "At least 10% of the CPU time is spent in the own code of a function whose "
+		   "name contains the word wait, spin, poll or busy.",
 	.wrong = "The name means something else.",
 	.verify = "Read the code with hotpath report --annotate.",
 };

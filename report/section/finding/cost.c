@@ -18,27 +18,27 @@
 #include "report/section/wait/offcpu.h"
 
 #define KNOWN (UINT32_C(1) << 31)
-#define LIBRARY (UINT32_C(1) << 30) /* of C++'s library, by its name */
-#define FRAMES_MAX 2000 /* between a sample and its owner */
-#define CALLERS_MAX 32 /* frames of a library between a search and its caller in the program */
+#define LIBRARY (UINT32_C(1) << 30)	/* of the C++ library, by its name */
+#define FRAMES_MAX 2000	/* between a sample and its owner */
+#define CALLERS_MAX 32	/* frames of a library between a search and its caller in the program */
 
 static_assert(HP_SIGNS < 30, "a bit for each, and two more");
 
 struct build {
 	struct hp_survey *survey;
 	const struct hp_cpu *cpu;
-	uint32_t *marks; /* by function, with KNOWN */
-	struct hp_map places; /* function + 1 -> place in costs */
-	bool *allocates; /* by stack */
-	struct hp_map builders; /* an owner, and a function of C++\'s library that allocates for it */
+	uint32_t *marks;	/* by function, with KNOWN */
+	struct hp_map places;	/* function + 1 -> place in costs */
+	bool *allocates;	/* by stack */
+	struct hp_map builders;	/* an owner, and a function of C++\'s library that allocates for it */
 };
 
 /* The frames of a stack, from the innermost outward. */
 struct walk {
 	const struct build *b;
 	uint32_t stack;
-	uint32_t frame; /* of its place */
-	uint32_t seen; /* frames: no more than FRAMES_MAX */
+	uint32_t frame;	/* of its place */
+	uint32_t seen;	/* frames: no more than FRAMES_MAX */
 };
 
 static bool walk_next(struct walk *walk, uint32_t *function)
@@ -156,13 +156,13 @@ static int compare_costs(const void *left, const void *right)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
-/* How deep an owner is on its stack in half of its samples or more. */
+/* How deep an owner is on its stack in at least half of its samples. */
 static void depths_set(struct build *b, const struct hp_owners *owners)
 {
 	const struct hp_model_sampling *sampling = &b->survey->report->model.sampling;
 	struct hp_survey *survey = b->survey;
 
-	/* A binary search for the depth, all owners at once: it is 1,000 at most. */
+	/* A binary search for the depth, for all owners at once: it is at most 1,000. */
 	for (uint32_t step = 512; step; step /= 2) {
 		uint64_t *deeper = hp_xcalloc(survey->cost_count, sizeof(*deeper));
 
@@ -184,7 +184,7 @@ static void depths_set(struct build *b, const struct hp_owners *owners)
 	}
 }
 
-/* The library's function that the owner called, if it is of C++'s library. */
+/* The library function that the owner called, if it belongs to the C++ library. */
 static uint64_t builder(struct build *b, const struct hp_owner *owner)
 {
 	if (owner->callee == HP_NONE || !(marks_of(b, owner->callee) & LIBRARY))
@@ -192,7 +192,7 @@ static uint64_t builder(struct build *b, const struct hp_owner *owner)
 	return ((uint64_t)owner->function << 32 | owner->callee) + 1;
 }
 
-/* The time of a function of C++'s library that allocates in some of its samples. */
+/* The time of a C++ library function that allocates in some of its samples. */
 static void builders_add(struct build *b, const struct hp_owners *owners)
 {
 	const struct hp_model_sampling *sampling = &b->survey->report->model.sampling;

@@ -12,7 +12,7 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define BLOCKED_MIN 0.15 /* of the wall time */
+#define BLOCKED_MIN 0.15	/* of the wall time */
 #define SYNCS_MIN 20
 #define READS_MIN 50 /* a few are a file that was not in the cache */
 #define UNKNOWN_MAX 0.2 /* of all blocked time without a stack, to count as measured */
@@ -113,7 +113,7 @@ const struct hp_rule hp_rule_disk_per_record = {
 		"blocked time; with fsync, since a different way of writing avoids the call, also the "
 		"function's CPU time, and with one thread all but what it does elsewhere.",
 	.wrong = "Each record must be on disk before the next one may be written; or the data "
-		 "were not in the cache, and are read once.",
+		 "were not in the cache, and are read only once.",
 	.verify = "Write some records before each fsync (or one transaction for all of them), and "
 		  "compare both with hotpath compare.  For reads: run it twice, the second time "
 		  "with the files cached.",

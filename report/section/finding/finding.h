@@ -4,9 +4,9 @@
  * cost.
  *
  * A rule searches the model for one pattern.  It reports a finding only if it can bound the
- * pattern's cost, or if the fact is worth knowing by itself.  A gain is an upper bound of
+ * pattern's cost, or if the fact itself is worth knowing.  A gain is an upper bound of
  * wall time: the fix saves that or less.  No finding does not mean that nothing is wasted;
- * it means that no known pattern is there.
+ * it means that there is no known pattern.
  *
  * A new rule is one file with a struct hp_rule, and one line in rules.h.
  *
@@ -26,15 +26,15 @@
 
 #include "report/section/core/report.h"
 
-#define HP_FINDINGS_TOLD 4 /* in the default report */
+#define HP_FINDINGS_TOLD 4	/* in the default report */
 #define HP_EVIDENCE_MAX 4
 
-/* How sure a finding is, the least first. */
+/* How sure a finding is, least sure first. */
 enum hp_confidence {
-	HP_GUESS, /* from a name */
+	HP_GUESS,	/* from a name */
 	HP_POSSIBLE,
-	HP_LIKELY, /* from samples and names of known functions */
-	HP_MEASURED, /* each wait or block was recorded */
+	HP_LIKELY,	/* from samples and names of known functions */
+	HP_MEASURED,	/* each wait or block was recorded */
 };
 
 struct hp_section;
@@ -42,42 +42,42 @@ struct hp_section;
 /* A row that a finding follows from. */
 struct hp_evidence {
 	const struct hp_section *section;
-	char *row; /* the row's name there */
-	char *text; /* its texts */
+	char *row;	/* the row's name there */
+	char *text;	/* its texts */
 };
 
 struct hp_rule;
 
 struct hp_finding {
 	const struct hp_rule *rule;
-	char *advice; /* one sentence: the recommendation, and where */
-	char *facts; /* its evidence, in short */
-	double gain_ns; /* at most, of the wall time; 0 = not bounded */
-	uint64_t gain_bytes; /* at most, of memory; 0 = none */
+	char *advice;	/* one sentence: the recommendation, and where */
+	char *facts;	/* its evidence, in short */
+	double gain_ns;	/* at most, of the wall time; 0 = not bounded */
+	uint64_t gain_bytes;	/* at most, of memory; 0 = none */
 	enum hp_confidence confidence;
-	char *subject; /* its subject: a function, a lock, a program; never NULL */
-	const char *file; /* of the place in the source; NULL = not known */
+	char *subject;	/* its subject: a function, a lock, a program; never NULL */
+	const char *file;	/* of the place in the source; NULL = not known */
 	int line;
 	struct hp_evidence evidence[HP_EVIDENCE_MAX];
 	size_t evidence_count;
-	uint32_t number; /* from 1, in their order */
+	uint32_t number;	/* from 1, in their order */
 };
 
 enum hp_findings_state {
 	HP_FINDINGS_SOME,
-	HP_FINDINGS_NONE, /* no known pattern */
-	HP_FINDINGS_FEW, /* the run is too short, or has too few samples, to judge */
+	HP_FINDINGS_NONE,	/* no known pattern */
+	HP_FINDINGS_FEW,	/* the run is too short, or has too few samples, to judge */
 };
 
 struct hp_findings {
-	struct hp_finding *list; /* the largest gain first */
+	struct hp_finding *list;	/* the largest gain first */
 	size_t count;
 	size_t room;
 	enum hp_findings_state state;
-	char *none; /* a sentence, if none exists; else NULL */
+	char *none;	/* a sentence, if there is none; else NULL */
 };
 
-/* Made when it is first requested; lives as long as the report. */
+/* Made on first request; lives as long as the report. */
 const struct hp_findings *hp_findings_of(struct hp_report *report);
 
 /* "measured", "likely", "possible", "a guess" */

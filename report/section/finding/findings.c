@@ -10,10 +10,10 @@
 #include "report/base/memory.h"
 #include "report/section/finding/rules.h"
 
-#define SHORT_NS 2e7 /* runs that are too short to judge */
-#define BUSY 0.7 /* of the wall time: runs that compute */
-#define ONE_CORE 1.1 /* in use, at most */
-#define IDLE 0.3 /* of the wall time: waits are sufficient evidence */
+#define SHORT_NS 2e7	/* runs that are too short to judge */
+#define BUSY 0.7	/* of the wall time: runs that compute */
+#define ONE_CORE 1.1	/* in use, at most */
+#define IDLE 0.3	/* of the wall time: waits are sufficient evidence */
 #define POINTER(name) &hp_rule_##name,
 
 static const struct hp_rule *const rules[] = { HP_RULES(POINTER) };
@@ -82,7 +82,7 @@ static int compare(const void *left, const void *right)
 
 /* --- nothing was found --- */
 
-/* Whatever else waits meanwhile: some thread ran most of the time, or would have with more cores. */
+/* Whatever else waited: some thread ran most of the time, or would have with more cores. */
 static bool is_computing(const struct hp_survey *survey)
 {
 	return survey->ran_ns + survey->ready_ns >= BUSY * survey->wall_ns;
@@ -109,7 +109,7 @@ static char *computing_text(const struct hp_survey *survey)
 			  100 * saved / survey->wall_ns);
 }
 
-/* The longest wait with a known cause; NULL = none weighs. */
+/* The longest wait with a known cause; NULL = none is significant. */
 static const struct hp_answer_wait *wait_of(const struct hp_answer *answer)
 {
 	for (size_t i = 0; i < answer->wait_count; i++)
@@ -133,7 +133,7 @@ static char *none_text(const struct hp_survey *survey)
 	return hp_xstrdup("No known pattern of waste.");
 }
 
-/* Waits, locks, memory and processes are counted one by one: they need no samples. */
+/* Waits, locks, memory and processes are counted individually: they need no samples. */
 static char *few_text(const struct hp_survey *survey)
 {
 	if (survey->wall_ns < SHORT_NS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gil.c - threads of Python wait for the interpreter's lock.
+ * gil.c - Python threads wait for the interpreter's lock.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/lock_view.h"
 
-#define WAIT_MIN 0.3 /* of the wall time */
-#define RAN_MAX 1.2 /* of it: one thread at a time */
+#define WAIT_MIN 0.3	/* of the wall time */
+#define RAN_MAX 1.2	/* of it: one thread at a time */
 
 static void find(struct hp_survey *survey)
 {

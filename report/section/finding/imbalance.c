@@ -13,8 +13,8 @@
 #include "report/section/finding/rules.h"
 #include "report/section/wait/lock_section.h"
 
-#define RATIO_MIN 1.4 /* the busiest, by the mean */
-#define BUSY_MIN 0.5 /* of the wall time, for the busiest */
+#define RATIO_MIN 1.4	/* the busiest, by the mean */
+#define BUSY_MIN 0.5	/* of the wall time, for the busiest */
 
 #define TEAMS_MAX 64
 
@@ -83,8 +83,8 @@ static void team_add(struct hp_survey *survey, const struct team *team, double g
 }
 
 /*
- * What it has too much of, as long as that took it: with less to do it would also have waited less for
- * a processor.
+ * Its excess work, for as long as that took: with less work it would also have waited less for a
+ * processor.
  */
 static double gain_of(const struct team *team, double even_ns)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak.c - small blocks that are freed sometimes, and often not.
+ * leak.c - small blocks that are sometimes freed, but often not.
  */
 #include "report/base/format.h"
 #include "report/base/memory.h"
@@ -9,8 +9,8 @@
 #include "report/section/finding/site.h"
 #include "report/section/memory/view.h"
 
-#define BLOCKS_MIN 1000 /* that live at the end */
-#define BLOCK_SIZE_MAX 4096 /* bytes, on average */
+#define BLOCKS_MIN 1000	/* that live at the end */
+#define BLOCK_SIZE_MAX 4096	/* bytes, on average */
 #define BYTES_MIN (1 << 20)
 #define PEAK_MIN 0.1 /* of the heap's peak */
 #define FREED_MIN 0.3 /* of the path's blocks */

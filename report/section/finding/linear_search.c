@@ -131,7 +131,7 @@ static void find(struct hp_survey *survey)
 		.confidence = HP_LIKELY,
 		.advice =
 			"searches a container element by element: use a hash map, or keep it sorted.",
-		.what = "in std::find and its like",
+		.what = "in std::find and similar functions",
 	};
 
 	size_t before = survey->findings->count;

@@ -35,11 +35,11 @@ static void place_cut(char *text)
 		*end = 0;
 }
 
-/* Where a function is on stacks: by its short name, as clones of one function have others. */
+/* A function's stacks, by its short name, since clones of one function have other full names. */
 struct search {
 	struct hp_survey *survey;
 	const char *function;
-	uint8_t *is_it; /* by function of hp_cpu: 0 = not known yet, 1 = no, 2 = yes */
+	uint8_t *is_it;	/* by function of hp_cpu: 0 = not known yet, 1 = no, 2 = yes */
 };
 
 static bool is_function(struct search *search, uint32_t function)
@@ -73,7 +73,7 @@ static bool is_on_stack(struct search *search, uint32_t stack)
 /* A function's blocking calls. */
 struct blocked {
 	double ns[KINDS];
-	double sync_ns; /* of the disk's: in fsync and the like */
+	double sync_ns;	/* of the disk's: in fsync and the like */
 };
 
 static struct blocked blocked_sum(struct hp_survey *survey, const char *function)
@@ -247,8 +247,8 @@ const struct hp_rule hp_rule_lock_across_io = {
 		"a socket, a pipe or a child for at least 30% of the time that it held the lock.  If "
 		"that was the disk, the gain is as with no waits for it at all.",
 	.wrong =
-		"The function waits before it takes the lock or after it releases it: both are known "
-		"by the function's name only.  Or the data must be on disk before another thread may continue.",
+		"The function waits before it takes the lock or after it releases it: only the "
+		"function's name connects the two.  Or the data must be on disk before another thread may continue.",
 	.verify =
 		"Prepare the data under the lock and write them without it, and compare both with "
 		"hotpath compare.",

@@ -13,12 +13,12 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/lock_view.h"
 
-#define WAITS_MIN 50 /* contended acquisitions */
+#define WAITS_MIN 50	/* contended acquisitions */
 #define HELD_MIN \
-	0.5 /* of the wall time: fewer waits are enough, as whoever gives it back takes it again */
-#define LIVES_MIN 0.05 /* of the threads' lives: waits for it */
-#define GROUPS_MAX 256 /* of a damaged segment there may be any number; so of holders and waiters */
-#define GAIN_MIN 0.1 /* of the wall time */
+	0.5	/* of the wall time: then fewer waits are enough, since the thread that releases it takes it again */
+#define LIVES_MIN 0.05	/* of the threads' lifetimes: waits for it */
+#define GROUPS_MAX 256	/* a damaged segment may have any number; the same for holders and waiters */
+#define GAIN_MIN 0.1	/* of the wall time */
 
 static bool is_lock(const struct hp_lock_row *row)
 {
@@ -35,7 +35,7 @@ static bool is_lock(const struct hp_lock_row *row)
 	return false;
 }
 
-/* Made at one place, and as the same member. */
+/* Created at one place, and as the same member. */
 static bool is_same(const struct hp_lock_row *a, const struct hp_lock_row *b)
 {
 	return a == b || (a->kind == b->kind && !a->at.address && !b->at.address &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_group.h - locks as rules see them: one, or all that one place in the program makes.
+ * lock_group.h - locks as seen by rules: one, or all that one place in the program creates.
  */
 #ifndef HP_REPORT_SECTION_FINDING_LOCK_GROUP_H
 #define HP_REPORT_SECTION_FINDING_LOCK_GROUP_H
@@ -9,17 +9,17 @@
 #include "report/section/wait/lock.h"
 
 struct hp_lock_group {
-	uint32_t first; /* place of one of them in hp_locks.rows */
+	uint32_t first;	/* place of one of them in hp_locks.rows */
 	size_t locks;
-	uint64_t count; /* acquisitions */
+	uint64_t count;	/* acquisitions */
 	uint64_t contended;
 	double wait_ns;
 	double most_ns;
 	double hold_ns;
-	double longest_ns; /* the longest total wait of a thread */
+	double longest_ns;	/* the longest total wait of a thread */
 	struct hp_lock_contest
-		holder; /* waits for the place that made others wait most; address 0 = not known */
-	double holder_ns; /* that others waited for it */
+		holder;	/* waits for the place that made others wait most; address 0 = not known */
+	double holder_ns;	/* that others waited for it */
 };
 
 /* Fresh; the longest waits first. */
@@ -34,7 +34,7 @@ char *hp_lock_group_holder(struct hp_survey *survey, const struct hp_lock_group 
 /* An upper bound of the time that the run would save without waits for it. */
 double hp_lock_group_gain(const struct hp_survey *survey, const struct hp_lock_group *group);
 
-/* Waits are many, long and matter; and its holder is known. */
+/* Waits are frequent, long and significant; and its holder is known. */
 bool hp_lock_group_is_worth(const struct hp_survey *survey, const struct hp_lock_group *group);
 
 /* "1,458 waits of 4,800 acquisitions, 14.9 s in all, the longest 203 ms"; fresh. */

@@ -8,10 +8,10 @@
 #include "report/section/finding/rules.h"
 #include "report/section/loop/loop.h"
 
-#define LIFE_MIN 20 /* by HOTPATH_LOOP_LAG_MS: a shorter loop hardly left its start and end */
-#define BUSY_MAX 0.5 /* of its life: a loop that is busy anyway has another problem */
+#define LIFE_MIN 20	/* times HOTPATH_LOOP_LAG_MS: a shorter loop is mostly start and end */
+#define BUSY_MAX 0.5	/* of its lifetime: a loop that is always busy has another problem */
 
-/* Start-up comes before the first wait; what an ended loop did last may be the program's end. */
+/* Start-up precedes the first wait; the last span of an ended loop may be the program's end. */
 static bool is_last(const struct hp_loop_span_row *row)
 {
 	return row->span.number >= row->loop->record.spans;
@@ -71,9 +71,10 @@ const struct hp_rule hp_rule_loop_lag = {
 	.key = "loop-lag",
 	.find = find,
 	.pattern =
-		"An event loop was busy for longer than HOTPATH_LOOP_LAG_MS (50) without a wait, lived "
-		"for at least 20 times as long, and waited for at least half of its life.  This is a "
-		"fact: other events waited for that.  What the loop did last does not count.",
+		"An event loop was busy for longer than HOTPATH_LOOP_LAG_MS (50) without a wait, "
+		"existed for at least 20 times as long, and waited for at least half of its "
+		"lifetime.  This is a fact: other events had to wait for that long.  The loop's "
+		"last busy span does not count.",
 	.wrong = "Nothing else was due: a program that computes now and then.",
 	.verify = "Compare the longest busy span of both in hotpath report --report runtime.",
 };

@@ -7,16 +7,16 @@
 #include "report/section/core/list.h"
 #include "report/section/finding/rules.h"
 
-#define THREADS_MIN 1.5 /* by the number of cores */
-#define READY_MIN 0.3 /* of the threads' lives */
-#define FULL 0.85 /* of all cores */
+#define THREADS_MIN 1.5	/* by the number of cores */
+#define READY_MIN 0.3	/* of the threads' lifetimes */
+#define FULL 0.85	/* of all cores */
 
 static void find(struct hp_survey *survey)
 {
 	struct hp_finding *finding;
 	struct hp_text_cell time;
 
-	/* Of a machine that others use too, no one knows whom the threads waited for. */
+	/* On a shared machine it is unknown for whom the threads waited. */
 	if ((double)survey->busy < THREADS_MIN * survey->cores || survey->has_programs ||
 	    survey->ready_ns < READY_MIN * survey->life_ns ||
 	    survey->ran_ns < FULL * survey->cores * survey->wall_ns)
@@ -37,8 +37,8 @@ const struct hp_rule hp_rule_oversubscribed = {
 	.find = find,
 	.pattern =
 		"More than 1.5 threads a core are busy, they wait for a core for at least 30% of "
-		"their lives, and at least 85% of all cores are in use by this process.  This "
-		"is a fact: fewer threads take less memory, and hardly less time.",
+		"their lifetimes, and at least 85% of all cores are in use by this process.  This "
+		"is a fact: fewer threads take less memory, but hardly less time.",
 	.wrong = "Most of them wait for a disk or a peer at other times.",
 	.verify =
 		"Start as many threads as there are cores, and compare both with hotpath compare.",

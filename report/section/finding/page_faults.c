@@ -10,13 +10,13 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define CPU_MIN 0.2 /* of the CPU time, in one function */
-#define WHOLE_MIN 0.6 /* of the function: it does little else */
-#define AGAIN_MIN 3 /* times the peak RSS: memory brought in by all faults */
+#define CPU_MIN 0.2	/* of the CPU time, in one function */
+#define WHOLE_MIN 0.6	/* of the function: it does little else */
+#define AGAIN_MIN 3	/* times the peak RSS: memory brought in by all faults */
 #define PAGE 4096.0
-#define RUNS_MAX 10 /* processes: where many start, each one's pages are new */
+#define RUNS_MAX 10	/* processes: if many start, each one's pages are new */
 
-/* Memory must be touched a first time; all of that together fits the peak. */
+/* Memory must be touched once; all of that together fits into the peak. */
 static bool is_again(const struct hp_survey *survey)
 {
 	const struct hp_model *model = &survey->report->model;
@@ -38,7 +38,7 @@ static void find(struct hp_survey *survey)
 	if (!most || survey->report->model.run_count > RUNS_MAX || !is_again(survey))
 		return;
 	ns = (double)most->marked_ns[HP_SIGN_FAULT];
-	/* To map and to unmap the memory goes with the faults. */
+	/* Mapping and unmapping the memory belongs to the faults. */
 	gain = hp_survey_worth(survey, ns >= WHOLE_MIN * (double)most->ns ? (double)most->ns : ns);
 	if (ns < CPU_MIN * survey->cpu_ns || !hp_survey_is_worth(survey, gain))
 		return;

@@ -32,7 +32,7 @@ static const char *root_name(const struct hp_model *model)
 	return "";
 }
 
-/* Of those that are started often: another program before copies of the first one. */
+/* Among frequently started ones: another program before copies of the first one. */
 static const struct hp_program *most_of(const struct hp_programs *programs, const char *root)
 {
 	const struct hp_program *most = NULL;
@@ -120,7 +120,7 @@ static void find(struct hp_survey *survey)
 				     "with a builtin.",
 				     finding->subject, runs.text, each.text);
 	finding->facts =
-		hp_xprintf("%s processes lived %s in all", hp_format_count(&runs, most->runs),
+		hp_xprintf("%s processes lived for %s in all", hp_format_count(&runs, most->runs),
 			   hp_format_time(&time, (double)most->wall_ns));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
@@ -141,7 +141,6 @@ const struct hp_rule hp_rule_process_per_item = {
 		"is twice the lives of all programs that run so often, or if the first thread does "
 		"nothing else up to three times: to start a process takes as long in its parent.",
 	.wrong = "Each run does real work that is needed anyway.",
-	.verify =
-		"Hand all items to one run (xargs without -n, a loop inside of the program), or use "
-		"shell builtins, and compare both with hotpath compare.",
+	.verify = "Hand all items to one run (xargs without -n, a loop inside the program), or use "
+		  "shell builtins, and compare both with hotpath compare.",
 };

@@ -87,7 +87,7 @@ double hp_survey_other_ns(const struct hp_survey *survey, const struct hp_thread
 
 /* --- the channel --- */
 
-/* Another process's part of a channel is in no row of ours. */
+/* Our rows do not include another process's part of a channel. */
 const struct hp_channel_row *hp_queue_most(struct hp_survey *survey, bool is_full, size_t *place)
 {
 	const struct hp_channels *channels = hp_channel_rows(survey->report);

@@ -16,9 +16,9 @@ struct hp_queue_side {
 };
 
 struct hp_busiest {
-	const struct hp_thread_row *first; /* the thread that ran or was ready longest */
+	const struct hp_thread_row *first;	/* the thread that ran or was ready longest */
 	double first_ns;
-	double second_ns; /* the most that any other thread ran: without a processor it does nothing */
+	double second_ns;	/* the longest time that any other thread ran: without a processor it does nothing */
 };
 
 struct hp_busiest hp_survey_busiest(const struct hp_survey *survey);

@@ -11,9 +11,9 @@
 #include "report/section/finding/queue.h"
 #include "report/section/finding/rules.h"
 
-#define STARVED_MIN 0.3 /* of the wall time */
-#define BUSY_MIN 0.7 /* of it, for the writer */
-#define READER_MAX 0.3 /* of it, for all others */
+#define STARVED_MIN 0.3	/* of the wall time */
+#define BUSY_MIN 0.7	/* of it, for the writer */
+#define READER_MAX 0.3	/* of it, for all others */
 
 static void find(struct hp_survey *survey)
 {
@@ -43,7 +43,7 @@ static void find(struct hp_survey *survey)
 	queue = hp_queue_text(survey, place);
 	writer = hp_thread_text(busiest.first);
 	finding->advice = hp_xprintf("One thread cannot fill %s fast enough: write with more "
-				     "threads, or let the readers do part of its work.",
+				     "threads, or let the readers do part of the work.",
 				     queue);
 	finding->facts =
 		hp_xprintf("readers waited %s times, %s in all; %s%s was busy for %s",

@@ -11,7 +11,7 @@
 #include "report/section/finding/queue.h"
 #include "report/section/finding/rules.h"
 
-#define BLOCKED_MIN 0.2 /* of the wall time */
+#define BLOCKED_MIN 0.2	/* of the wall time */
 #define WAITS_MIN 20
 
 /* "its reader, thread 12 (worker), ran for 1.20 s": of several the busiest one; fresh. */

@@ -13,7 +13,7 @@
 #include "report/section/finding/rules.h"
 
 #define CALLS_MIN 1000000
-#define SHARE_MIN 0.15 /* of the wall time */
+#define SHARE_MIN 0.15	/* of the wall time */
 #define DEPTH_MIN 8
 
 /* Its samples; NULL = none. */
@@ -29,7 +29,8 @@ static const struct hp_cost *cost_of(const struct hp_survey *survey, uint32_t fu
 	return NULL;
 }
 
-/* Calls that are not made cost neither their time nor that of the hooks, which the other figures leave out. */
+/* Calls that are avoided cost neither their time nor that of the hooks, which the other figures
+ * exclude. */
 static double gain_of(const struct hp_survey *survey, const struct hp_model_function *f)
 {
 	const struct hp_model *model = &survey->report->model;
@@ -74,7 +75,7 @@ static void finding_add(struct hp_survey *survey, const struct hp_model_function
 	free(where);
 }
 
-/* Calls are counted and timed without samples; where there are some they have to agree. */
+/* Calls are counted and timed without samples; if there are samples, they must agree. */
 static void find(struct hp_survey *survey)
 {
 	const struct hp_model *model = &survey->report->model;
@@ -100,8 +101,8 @@ const struct hp_rule hp_rule_recursion = {
 	.key = "recursion",
 	.find = find,
 	.pattern =
-		"A function that calls itself has at least a million calls (only counted where "
-		"the program is compiled for it), spends at least 15% of the wall time in its own "
+		"A function that calls itself has at least a million calls (counted only if the "
+		"program is compiled for it), spends at least 15% of the wall time in its own "
 		"code, and is on the stack at least 8 times in half of its samples, if there are "
 		"50 or more.",
 	.wrong = "Each call has different arguments: a tree walk has the same pattern.",

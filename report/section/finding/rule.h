@@ -11,43 +11,43 @@
 #include "report/section/finding/sign.h"
 #include "report/section/thread/thread.h"
 
-#define HP_GAIN_MIN 0.04 /* of the wall time, and */
+#define HP_GAIN_MIN 0.04	/* of the wall time, and */
 #define HP_GAIN_MIN_NS 1e7
-#define HP_RULE_SAMPLES 50 /* of the run, for a rule that goes by samples, */
-#define HP_RULE_SAMPLES_OF 20 /* and of its finding */
+#define HP_RULE_SAMPLES 50	/* of the run, for a rule based on samples, */
+#define HP_RULE_SAMPLES_OF 20	/* and of its finding */
 
 struct hp_survey;
 
 /* A finding of another rule that this one's finding makes superfluous. */
 struct hp_rule_over {
-	const char *rule; /* its key; NULL ends the list */
-	bool is_of_subject; /* only if both are about the same thing */
+	const char *rule;	/* its key; NULL ends the list */
+	bool is_of_subject;	/* only if both have the same subject */
 };
 
 struct hp_rule {
-	const char *key; /* "lock-contention" */
+	const char *key;	/* "lock-contention" */
 	void (*find)(struct hp_survey *survey);
-	const struct hp_rule_over *over; /* NULL = none */
-	const char *pattern; /* the rule in words, with its thresholds */
-	const char *wrong; /* when it is wrong */
-	const char *verify; /* how to verify it */
+	const struct hp_rule_over *over;	/* NULL = none */
+	const char *pattern;	/* the rule in words, with its thresholds */
+	const char *wrong;	/* when it is wrong */
+	const char *verify;	/* how to verify it */
 };
 
 /* CPU time of one owner (report/section/answer/owner.h), including callees. */
 struct hp_cost {
 	uint32_t function;
-	uint32_t depth; /* how often it is on the stack, at most, in half of its samples */
+	uint32_t depth;	/* how often it is at most on the stack in half of its samples */
 	uint64_t ns;
 	uint64_t samples;
-	uint64_t marked_ns[HP_SIGNS]; /* of it: below the owner is a function with that mark */
+	uint64_t marked_ns[HP_SIGNS];	/* of it: below the owner is a function with that mark */
 	uint64_t marked_samples[HP_SIGNS];
-	uint64_t leaf_ns; /* the owner itself is innermost */
+	uint64_t leaf_ns;	/* the owner itself is innermost */
 };
 
 /* Waits of one owner for one kind of thing. */
 struct hp_stall {
-	uint32_t function; /* HP_NONE = not known */
-	const char *on; /* as report/section/wait/offcpu.h says it */
+	uint32_t function;	/* HP_NONE = not known */
+	const char *on;	/* as report/section/wait/offcpu.h says it */
 	bool is_sync;
 	bool is_join;
 	uint64_t waits;
@@ -60,20 +60,20 @@ struct hp_survey {
 	const struct hp_threads *threads;
 	struct hp_findings *findings;
 	double wall_ns;
-	double cores; /* 1 if it is not known */
-	double cpu_ns; /* of samples but the profiler's */
+	double cores;	/* 1 if it is not known */
+	double cpu_ns;	/* of samples except the profiler's */
 	uint64_t samples;
-	double ran_ns; /* all threads */
+	double ran_ns;	/* all threads */
 	double ready_ns;
-	double life_ns; /* of threads that did more than wait for others to end */
-	double busiest_ns; /* time that the busiest thread ran or was ready */
-	size_t busy; /* threads that ran for a twentieth of the wall time or more */
-	size_t worked; /* threads that ran at all */
-	bool is_full; /* all cores were used */
-	bool is_serial; /* one thread ran at a time */
-	bool has_programs; /* several processes */
+	double life_ns;	/* of threads that did more than wait for others to end */
+	double busiest_ns;	/* time that the busiest thread ran or was ready */
+	size_t busy;	/* threads that ran for at least a twentieth of the wall time */
+	size_t worked;	/* threads that ran at all */
+	bool is_full;	/* all cores were used */
+	bool is_serial;	/* one thread ran at a time */
+	bool has_programs;	/* several processes */
 
-	struct hp_cost *costs; /* most first */
+	struct hp_cost *costs;	/* most first */
 	size_t cost_count;
 	size_t cost_room;
 	struct hp_stall *stalls;
@@ -83,16 +83,16 @@ struct hp_survey {
 
 /* --- bounds of a gain --- */
 
-/* The value of CPU time of the samples in wall time, at most. */
+/* An upper bound in wall time of the samples' CPU time. */
 double hp_survey_worth(const struct hp_survey *survey, double sample_ns);
 
 /* Enough for a finding. */
 bool hp_survey_is_worth(const struct hp_survey *survey, double gain_ns);
 
-/* There are enough samples for rules that go by them. */
+/* There are enough samples for rules based on them. */
 bool hp_survey_has_samples(const struct hp_survey *survey);
 
-/* Waits of all owners on a kind of thing, ns. */
+/* Waits of all owners for one kind of thing, ns. */
 double hp_survey_blocked(const struct hp_survey *survey, const char *on);
 
 /* CPU time of an owner, ns; 0 = none. */
@@ -100,7 +100,7 @@ double hp_survey_cpu_of(const struct hp_survey *survey, uint32_t function);
 
 /* --- findings --- */
 
-/* Adds one, all zeroes but for the rule; takes over `subject`. */
+/* Adds one, all zeroes except the rule; takes over `subject`. */
 struct hp_finding *hp_finding_add(struct hp_survey *survey, const struct hp_rule *rule,
 				  char *subject);
 

@@ -94,6 +94,6 @@ const struct hp_section hp_findings_section = {
 		  .meaning =
 			  "Each finding is a known pattern of waste.  Its gain is an upper bound "
 			  "of wall time (or memory), not a forecast.  Without a finding there may still be waste.",
-		  .next = "The sections that a finding's evidence names, then change the program and "
-			  "compare two runs." },
+		  .next = "The sections named in a finding's evidence; then change the program "
+			  "and compare two runs." },
 };

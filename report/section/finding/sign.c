@@ -11,7 +11,7 @@
 #include "report/name/wrapper.h"
 
 struct word {
-	const char *text; /* `^` in front: the name begins with it, `=`: that is all of it */
+	const char *text;	/* a leading `^`: the name begins with it, `=`: it is the full name */
 	enum hp_sign mark;
 };
 
@@ -152,7 +152,7 @@ static uint32_t marks_of(const char *name, const struct word *words, size_t coun
 	return marks;
 }
 
-/* Containers that keep their elements in one piece: an insertion in others moves nothing. */
+/* Containers with contiguous elements: an insertion into others moves nothing. */
 static bool is_in_one_piece(const char *name)
 {
 	return strstr(name, "vector") || strstr(name, "deque") || strstr(name, "basic_string") ||

@@ -18,7 +18,7 @@ enum hp_sign {
 	HP_SIGN_YIELD, /* sched_yield */
 	HP_SIGN_LOCK, /* a lock that another thread has: the kernel puts to sleep and wakes up */
 	HP_SIGN_FAULT, /* page faults */
-	HP_SIGN_FILE, /* read, write and their like */
+	HP_SIGN_FILE, /* read, write and similar calls */
 	HP_SIGN_SOCKET, /* the same on sockets */
 	HP_SIGN_DATA, /* the kernel copies the data of a call */
 	HP_SIGN_CALL, /* the innermost function is each call's fixed cost */
@@ -32,10 +32,10 @@ enum hp_sign {
 /* Marks of a function by its short name, as bits. */
 uint32_t hp_signs_of_library(const char *name);
 
-/* The same of the kernel's. */
+/* The same for the kernel's functions. */
 uint32_t hp_signs_of_kernel(const char *name);
 
-/* HP_SIGN_CALL, of an innermost function. */
+/* HP_SIGN_CALL, for an innermost function. */
 uint32_t hp_signs_of_call(const char *name);
 
 #endif

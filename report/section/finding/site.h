@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site.h - call paths that allocate, as rules ask for them.
+ * site.h - call paths that allocate, for rules.
  */
 #ifndef HP_REPORT_SECTION_FINDING_SITE_H
 #define HP_REPORT_SECTION_FINDING_SITE_H
@@ -27,7 +27,7 @@ size_t hp_site_count(struct hp_survey *survey);
 struct hp_alloc_row *hp_site_at(struct hp_survey *survey, size_t place,
 				const struct hp_alloc_sum **sum);
 
-/* Blocks to which nothing pointed were looked for at the end. */
+/* Unreachable blocks were searched for at the end. */
 bool hp_site_knows_lost(struct hp_survey *survey);
 
 /* A function with a name, which the user can change. */

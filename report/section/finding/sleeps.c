@@ -13,10 +13,10 @@
 #include "report/section/wait/offcpu.h"
 
 #define SLEEPS_MIN 20
-#define BLOCKED_MIN 0.15 /* of the wall time */
-#define OTHERS_MAX 0.5 /* of it: another thread that computes meanwhile needs the time anyway */
+#define BLOCKED_MIN 0.15	/* of the wall time */
+#define OTHERS_MAX 0.5	/* of it: another thread that computes meanwhile needs the time anyway */
 
-/* The first thread's: another one that sleeps, a timer, delays no one. */
+/* The first thread's: another one that sleeps, such as a timer, delays nobody. */
 static const struct hp_thread_row *first_thread(const struct hp_survey *survey)
 {
 	uint32_t root = survey->report->model.reader.header.root_pid;
@@ -85,7 +85,7 @@ const struct hp_rule hp_rule_sleeps = {
 	.find = find,
 	.pattern = "The first thread sleeps in one function at least 20 times, for at least 15% of "
 		   "the wall time, while no other thread computes for half of it.",
-	.wrong = "It is intended, to limit a rate or to spare a peer.",
+	.wrong = "It is intended, to limit a rate or the load of a peer.",
 	.verify = "Wait for the event by a condition, poll or inotify, and compare both with "
 		  "hotpath compare.",
 };

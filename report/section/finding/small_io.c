@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * small_io.c - reads and writes that are so small that the calls cost more than the data.
+ * small_io.c - reads and writes so small that the calls cost more than the data.
  */
 #include <stdlib.h>
 
@@ -10,11 +10,11 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
-#define KERNEL_MIN 0.3 /* of the function, below read and write */
-#define CALL_MIN 0.2 /* of that: each call's fixed cost */
-#define DATA_MAX 0.45 /* of that: data are copied */
-#define WHOLE_MIN 0.6 /* of the function: it does nothing else */
-#define DISK_MAX 0.05 /* of the wall time */
+#define KERNEL_MIN 0.3	/* of the function, below read and write */
+#define CALL_MIN 0.2	/* of that: each call's fixed cost */
+#define DATA_MAX 0.45	/* of that: data are copied */
+#define WHOLE_MIN 0.6	/* of the function: it does nothing else */
+#define DISK_MAX 0.05	/* of the wall time */
 
 static bool is_small(const struct hp_survey *survey, const struct hp_cost *cost, enum hp_sign mark)
 {
@@ -41,8 +41,8 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
 	where = hp_finding_where(finding);
 	finding->advice =
 		hp_xprintf("%s reads or writes very little with each call: use a buffer.", where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in read and write, %.0f%% of that to "
-				    "copy the data",
+	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in read and write, %.0f%% of that "
+				    "copying the data",
 				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns,
 				    100 * (double)cost->marked_ns[HP_SIGN_DATA] / ns);
 	finding->gain_ns = gain;
@@ -69,8 +69,9 @@ const struct hp_rule hp_rule_small_io = {
 	.find = find,
 	.pattern =
 		"At least 30% of a function's CPU time is spent below read, write, pread, pwrite "
-		"or lseek of files and pipes, less than 45% of that to copy data, and at least 20% for "
-		"each call's fixed cost; and there are hardly any waits for the disk.  If that is 60% "
+		"or lseek of files and pipes, less than 45% of that on copying data, and at "
+		"least 20% on each call's fixed cost; and there are hardly any waits for the "
+		"disk.  If that is 60% "
 		"of the function, the gain is all of its CPU time.",
 	.wrong =
 		"The other side needs each piece at once; or the file does not support larger pieces, "

@@ -41,8 +41,8 @@ static double whole_ns(const struct hp_survey *survey)
 }
 
 /*
- * Where this run's processors are busy most of the time, it does not wait for a peer elsewhere:
- * with fewer calls there are fewer switches between both sides, and the other work stays.
+ * If this run's processors are busy most of the time, it does not wait for a remote peer: with
+ * fewer calls there are fewer switches between both sides, and the other work remains.
  */
 static double gain_of(const struct hp_survey *survey, double ns)
 {
@@ -89,7 +89,7 @@ const struct hp_rule hp_rule_socket_io = {
 	.key = "socket-io",
 	.find = find,
 	.pattern = "At least half of the CPU time is spent in calls on sockets, less than 30% of "
-		   "that to copy data. The function with most of it is named.",
+		   "that on copying data. The finding names the function with the largest share.",
 	.wrong = "The peer needs each message at once, or sends them one by one.",
 	.verify = "Send several messages with one call (a buffer, writev, pipelining), and compare "
 		  "both with hotpath compare.",

@@ -17,7 +17,7 @@ static void find(struct hp_survey *survey)
 		.confidence = HP_LIKELY,
 		.advice =
 			"reads strings to their end again and again: keep their length or their end.",
-		.what = "in strlen, strcat and their like",
+		.what = "in strlen, strcat and similar functions",
 	};
 
 	hp_pattern_find(survey, &pattern);
@@ -32,7 +32,7 @@ const struct hp_rule hp_rule_string_scan = {
 	.find = find,
 	.over = over,
 	.pattern =
-		"At least 10% of the CPU time, and half of the function's, is spent in strlen, strcat or their like.",
+		"At least 10% of the CPU time, and half of the function's, is spent in strlen, strcat or similar functions.",
 	.wrong = "Each string must be read, and is read once.",
 	.verify =
 		"Keep the string's length, or its end for appending, and compare both with hotpath compare.",

@@ -46,7 +46,7 @@ void hp_survey_init(struct hp_survey *survey, struct hp_report *report,
 				      .samples = answer->samples,
 				      .life_ns = answer->time.life_ns };
 	threads_sum(survey);
-	/* Threads that were folded into one are in no row, their CPU time is in the process's. */
+	/* Folded threads have no row of their own; their CPU time is in the process's. */
 	if (survey->ran_ns < (double)report->model.cpu_ns)
 		survey->ran_ns = (double)report->model.cpu_ns;
 	for (size_t i = 0; i < report->model.run_count; i++)
@@ -81,8 +81,8 @@ static double serial_ns(const struct hp_survey *survey)
 }
 
 /*
- * While one thread runs at a time, all of it is on the way to the end.  Where all cores
- * are used, a share of the work is a share of the time.  Else the time is the busiest
+ * If one thread runs at a time, all work is on the critical path. If all cores are
+ * used, a share of the work is a share of the time. Otherwise the time is the busiest
  * thread's, and it does its share of the work.
  */
 double hp_survey_worth(const struct hp_survey *survey, double sample_ns)

@@ -13,18 +13,18 @@
 #include "report/section/thread/process.h"
 #include "report/section/wait/offcpu.h"
 
-#define BLOCKED_MIN 0.15 /* of the wall time */
+#define BLOCKED_MIN 0.15	/* of the wall time */
 #define WAITS_MIN 4
-#define CORES_MAX 1.15 /* in use: the children did not run beside each other */
+#define CORES_MAX 1.15	/* in use: the children did not run in parallel */
 #define LIVES_MAX \
-	1.3 /* lives of all other processes, by the waits: they had no children, and no peers */
+	1.3	/* lifetimes of all other processes, relative to the waits: they had no children and no peers */
 
 struct waits {
 	const struct hp_survey *survey;
 	uint32_t root;
 	uint64_t count;
 	double ns;
-	uint32_t function; /* of the longest */
+	uint32_t function;	/* of the longest */
 	double longest_ns;
 };
 
@@ -44,7 +44,7 @@ static void event_add(void *context, const struct hp_event *event)
 	}
 }
 
-/* Lives of the children and of their children. */
+/* Lifetimes of the children and their children. */
 static double lives_of(const struct hp_model *model)
 {
 	double ns = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * yield_spin.c - a thread asks again and again whether it may continue.
+ * yield_spin.c - a thread repeatedly polls whether it may continue.
  */
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static void find(struct hp_survey *survey)
 	ns = (double)most->marked_ns[HP_SIGN_YIELD];
 	if (ns < CPU_MIN * survey->cpu_ns)
 		return;
-	/* With a spare core, a spinning thread takes no one's time. */
+	/* With a spare core, a spinning thread delays nobody. */
 	gain = survey->is_full && !survey->is_serial ? hp_survey_worth(survey, ns) : 0;
 	finding = hp_finding_add_function(survey, &hp_rule_yield_spin, most->function);
 	where = hp_finding_where(finding);

@@ -22,7 +22,7 @@ struct build {
 	struct hp_report *report;
 	struct hp_futures *futures;
 	size_t room;
-	bool is_ended; /* the process that is read */
+	bool is_ended;	/* the process that is read */
 };
 
 /* --- words --- */
@@ -57,7 +57,8 @@ const struct hp_symbol_spot *hp_future_spot(const struct hp_report *report,
 
 	if (!place.address)
 		return NULL;
-	/* The function itself; of the others hp_lock_code takes the call before the return address. */
+	/* The function itself; for the others, hp_lock_code uses the call before the return
+	 * address. */
 	place.address += row->kind == HP_FUTURE_COROUTINE;
 	return hp_lock_code((struct hp_report *)(uintptr_t)report, &place);
 }
@@ -270,7 +271,7 @@ static void record_add(struct build *b, const struct hp_future *record)
 		log_read(row, log);
 }
 
-/* The list begins with the newest record: ids count from the oldest one on. */
+/* The list begins with the newest record: ids count from the oldest. */
 static void list_read(struct build *b, uint64_t at)
 {
 	struct hp_reader *reader = &b->report->model.reader;

@@ -17,41 +17,41 @@
 #include "report/section/core/report.h"
 #include "segment/layout/future.h"
 
-#define HP_FUTURE_LOGGED 50 /* calls that are shown */
+#define HP_FUTURE_LOGGED 50	/* calls that are shown */
 
 /* One call: ended, or in flight. */
 struct hp_future_call {
-	struct hp_future_entry entry; /* `ended` 0 = in flight; `state` is any */
-	char *text; /* its result; NULL = none */
+	struct hp_future_entry entry;	/* `ended` 0 = in flight; `state` is any */
+	char *text;	/* its result; NULL = none */
 };
 
 struct hp_future_row {
 	uint32_t id;
-	uint32_t kind; /* enum hp_future_kind */
+	uint32_t kind;	/* enum hp_future_kind */
 	uint32_t line;
-	char *label; /* NULL = none */
-	char *file; /* of a place in the source; NULL = unknown */
-	struct hp_lock_place site; /* of a place in the code */
-	char *name; /* its name */
-	char *source; /* where it begins */
+	char *label;	/* NULL = none */
+	char *file;	/* of a place in the source; NULL = unknown */
+	struct hp_lock_place site;	/* of a place in the code */
+	char *name;	/* its name */
+	char *source;	/* where it begins */
 	uint64_t calls;
 	uint64_t ready;
 	uint64_t cancelled;
-	uint64_t in_state[HP_FUTURE_STATES]; /* calls in flight */
-	uint64_t open; /* these, and those whose process ended before they did */
-	uint64_t lost; /* calls without room for a flight: nothing else is known of them */
+	uint64_t in_state[HP_FUTURE_STATES];	/* calls in flight */
+	uint64_t open;	/* these, and those whose process ended first */
+	uint64_t lost;	/* calls without room for a flight: nothing else is known about them */
 	uint64_t polls;
 	uint64_t timed;
 	uint64_t poll_ticks;
 	uint64_t poll_most;
 	uint64_t alloc_bytes;
 	uint64_t alloc_blocks;
-	uint64_t totals; /* calls with a known time from start to end */
+	uint64_t totals;	/* calls with a known time from start to end */
 	uint64_t total_ticks;
 	uint64_t total_most;
-	uint64_t queued; /* calls with a known time from start to first poll */
+	uint64_t queued;	/* calls with a known time from start to first poll */
 	uint64_t queued_ticks;
-	struct hp_future_call *logs; /* the newest first */
+	struct hp_future_call *logs;	/* the newest first */
 	size_t log_count;
 	size_t log_room;
 };
@@ -59,10 +59,10 @@ struct hp_future_row {
 struct hp_futures {
 	struct hp_future_row *rows;
 	size_t count;
-	uint64_t lost; /* calls that found no room for a place */
+	uint64_t lost;	/* calls without room for a place */
 };
 
-/* All of the report; freed with it. */
+/* Belongs to the report; freed with it. */
 const struct hp_futures *hp_futures_of(const struct hp_report *report);
 
 /* coroutine, thread, ...: its kind. */

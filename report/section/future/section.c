@@ -15,7 +15,7 @@
 #include "report/section/future/future.h"
 #include "segment/section_key.h"
 
-#define LIMIT 15 /* rows, where no variable says otherwise */
+#define LIMIT 15	/* rows, unless a variable says otherwise */
 
 /* --- lists --- */
 
@@ -95,7 +95,7 @@ static void cell_kind(const struct hp_cell *cell, struct hp_value *value)
 	value->text = hp_future_kind_name(row_at(cell)->kind);
 }
 
-/* Tables of nothing but the header's futures need no word for each. */
+/* Tables with only the header's futures need no kind for each. */
 static void cell_kind_other(const struct hp_cell *cell, struct hp_value *value)
 {
 	cell_kind(cell, value);
@@ -293,7 +293,7 @@ const struct hp_section hp_futures_section = {
 	.is_quiet = true,
 	.has_data = has_data,
 	.about = "Future poll and lifecycle statistics.",
-	.none = "no visible future: HOTPATH_FUTURE of hotpath.h makes them visible",
+	.none = "no futures were recorded: HOTPATH_FUTURE of hotpath.h records them",
 	.note = note,
 	.extra = { .head = add_head,
 		   .data = add_identity,
@@ -304,8 +304,8 @@ const struct hp_section hp_futures_section = {
 	.tool = { .help = "Futures: work that is started, polled and finished, with polls and outcomes.",
 		  .meaning =
 			  "A call begins at the place that the row names, is polled any number of "
-			  "times, and is ready "
-			  "or cancelled in the end; open_count are those that have not ended. total_queued_ns is the "
+			  "times, and finally is ready or cancelled; open_count is the number "
+			  "that have not ended. total_queued_ns is the "
 			  "time from their start to the first poll.",
 		  .next = "future_logs with a row's id: its last calls." },
 	.metrics = metrics,

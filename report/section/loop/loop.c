@@ -4,8 +4,8 @@
  *
  * The segment has each thread's waits at each call.  One is an event loop if the program or the
  * library that it runs in declares it; else if events came from several descriptors, or if it has
- * timers (has_timers).  A client that polls for one answer has neither.  Waits inside of a
- * client library (libcurl, libpq) don't count, whatever their cause.
+ * timers (has_timers).  A client that polls for one answer has neither.  Waits inside a
+ * client library (libcurl, libpq) do not count, whatever their cause.
  */
 #include "report/section/loop/loop.h"
 
@@ -22,13 +22,13 @@
 #include "report/section/wait/lock_section.h"
 #include "segment/layout/process.h"
 
-#define EXPIRED_MIN 4 /* waits that ended by their timeout, for a loop that has timers alone */
-#define LONGEST_MAX 20 /* busy spans that are kept of all loops */
+#define EXPIRED_MIN 4	/* waits that ended by their timeout, for a loop that only has timers */
+#define LONGEST_MAX 20	/* busy spans that are kept of all loops */
 
 struct view {
 	struct hp_loops loops;
 	struct hp_lock_paths paths;
-	struct hp_map objects; /* offset of a hp_object -> place + 1 */
+	struct hp_map objects;	/* offset of a hp_object -> place + 1 */
 	size_t room;
 	size_t span_room;
 };
@@ -36,7 +36,7 @@ struct view {
 struct build {
 	struct hp_report *report;
 	struct view *view;
-	uint64_t end_ticks; /* of the process that is read */
+	uint64_t end_ticks;	/* of the process that is read */
 	bool is_running;
 };
 
@@ -44,9 +44,9 @@ struct build {
 
 struct library {
 	const char *kind;
-	const char *file; /* how the name of its file begins */
-	const char *runs; /* the function that runs the loop */
-	const char *prefix; /* its other functions */
+	const char *file;	/* how the name of its file begins */
+	const char *runs;	/* the function that runs the loop */
+	const char *prefix;	/* its other functions */
 };
 
 static const struct library libraries[] = {
@@ -80,7 +80,7 @@ static const struct library *library_named(const char *function)
 	return NULL;
 }
 
-/* By the file that waits, else by the functions that called. */
+/* From the file that waits, else from its callers. */
 static const struct library *library_of(struct build *b, const struct hp_loop_row *row)
 {
 	const char *file = file_of(b->report, &row->site);
@@ -110,8 +110,9 @@ static bool is_client(const struct hp_report *report, const struct hp_loop_row *
 }
 
 /*
- * A client that asks again for its answer has one timeout.  A loop whose timers have one length,
- * as Python's asyncio with a self-pipe, also looks for events without waiting while it has work.
+ * A client that polls for its answer has one timeout. A loop whose timers have one length, such
+ * as Python's asyncio with a self-pipe, also checks for events without waiting while it has
+ * work.
  */
 static bool has_timers(const struct hp_loop *record)
 {
@@ -283,10 +284,10 @@ static void view_free(void *held)
 	free(view);
 }
 
-#define COVERED_MIN 0.5 /* of a span; a call's time is without our own */
-#define SLACK 0.01 /* of a span: the clock is read at another moment for calls */
+#define COVERED_MIN 0.5	/* of a span; a call's time excludes our own */
+#define SLACK 0.01	/* of a span: calls read the clock at another moment */
 
-/* The innermost of the calls that were most of the span. */
+/* The innermost of the calls that took most of the span. */
 static bool is_what_ran(const struct hp_loop_span *span, const struct hp_call *call, uint64_t best)
 {
 	double slack = SLACK * (double)span->ticks;
@@ -299,7 +300,7 @@ static bool is_what_ran(const struct hp_loop_span *span, const struct hp_call *c
 	       (!best || call->ticks < best);
 }
 
-/* The slowest calls of each function are kept: those of a long span are among them. */
+/* The slowest calls of each function are kept, so a long span's calls are among them. */
 static void calls_find(struct hp_report *report, struct hp_loops *loops)
 {
 	struct hp_call slowest[HP_SLOWEST];
@@ -323,7 +324,7 @@ static void calls_find(struct hp_report *report, struct hp_loops *loops)
 	}
 }
 
-/* Rows have their places only now. */
+/* Only now are the rows in their final places. */
 static void spans_finish(struct hp_loops *loops)
 {
 	for (size_t i = 0; i < loops->span_count; i++)

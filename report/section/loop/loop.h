@@ -24,33 +24,33 @@ struct hp_loop_span_row;
 struct hp_loop_row {
 	struct hp_loop record;
 	struct hp_lock_place site;
-	uint32_t path; /* of hp_loops.paths, or HP_NONE */
-	char *label; /* the program's name for it; NULL = nothing */
-	char *name; /* its name here */
-	const char *kind; /* "libuv", "epoll", ... */
-	struct hp_lock_sum spans; /* its holds are the busy spans */
-	uint64_t wait_ticks; /* the present wait included */
-	uint64_t busy_ticks; /* the present span included */
+	uint32_t path;	/* of hp_loops.paths, or HP_NONE */
+	char *label;	/* the program's name for it; NULL = none */
+	char *name;	/* its name here */
+	const char *kind;	/* "libuv", "epoll", ... */
+	struct hp_lock_sum spans;	/* its holds are the busy spans */
+	uint64_t wait_ticks;	/* including the current wait */
+	uint64_t busy_ticks;	/* including the current span */
 	bool is_waiting;
-	bool is_busy; /* it runs, and does not wait */
+	bool is_busy;	/* it is running, not waiting */
 };
 
 /* One of the longest busy spans of all loops. */
 struct hp_loop_span_row {
 	const struct hp_loop_row *loop;
 	struct hp_loop_span span;
-	char *what; /* the function that ran, or the cause of its wake-up; NULL = not known */
-	const char *by; /* how that is known */
+	char *what;	/* the function that ran, or the cause of its wake-up; NULL = not known */
+	const char *by;	/* how that is known */
 };
 
 struct hp_loops {
-	struct hp_loop_row *rows; /* the busiest first */
+	struct hp_loop_row *rows;	/* the busiest first */
 	size_t count;
-	struct hp_loop_span_row *spans; /* the longest first */
+	struct hp_loop_span_row *spans;	/* the longest first */
 	size_t span_count;
 };
 
-/* Read when it is first requested. */
+/* Read on first request. */
 const struct hp_loops *hp_loops_of(const struct hp_report *report);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtime.h - all event loops together, by the names that clients of the Rust crate know.
+ * runtime.h - all event loops together, with the names that clients of the Rust crate know.
  */
 #ifndef HP_REPORT_SECTION_LOOP_RUNTIME_H
 #define HP_REPORT_SECTION_LOOP_RUNTIME_H
@@ -10,8 +10,8 @@
 struct cJSON;
 
 /*
- * num_workers: loops.  num_alive_tasks: descriptors that they wait for.  global_queue_depth: jobs
- * that wait for a pool, none of them visible.  io_driver_*: descriptors added to and removed from
+ * num_workers: loops. num_alive_tasks: descriptors that they watch. global_queue_depth: jobs that
+ * wait for a pool, which are not recorded.  io_driver_*: descriptors added to and removed from
  * epoll instances, and events.  Members without a meaning for a loop, such as steals, are
  * omitted.
  */

@@ -17,7 +17,7 @@
 #include "report/section/wait/lock_section.h"
 #include "segment/histogram.h"
 
-#define LIMIT 15 /* rows, where no variable says otherwise */
+#define LIMIT 15	/* rows, unless a variable says otherwise */
 #define SPANS_LIMIT 5
 
 static const struct hp_loop_row *row_at(const struct hp_cell *cell)
@@ -41,7 +41,7 @@ static bool loops_have_data(const struct hp_report *report)
 	return hp_loops_of(report)->count != 0;
 }
 
-/* How many busy spans were longer; the bucket that the limit falls into counts as shorter. */
+/* How many busy spans were longer; the bucket that contains the limit counts as shorter. */
 static uint64_t longer_than(const struct hp_lock_sum *spans, double ticks)
 {
 	uint64_t count = 0;
@@ -383,8 +383,8 @@ static void spread_busy(struct hp_report *report, const void *row, struct hp_met
 static const struct hp_metric metrics[] = {
 	{ "waits", true, "hotpath_loop_waits", .help = "Waits of each event loop." },
 	{ "park_count", true, "hotpath_loop_parks",
-	  .help = "Of these, those that were allowed to sleep." },
-	{ "events", true, "hotpath_loop_events", .help = "Events that they brought." },
+	  .help = "Of these, waits that were allowed to sleep." },
+	{ "events", true, "hotpath_loop_events", .help = "Events that these waits returned." },
 	{ "timeouts", true, "hotpath_loop_timeouts", .help = "Waits that ended by their timeout." },
 	{ "woken_remote", true, "hotpath_loop_remote_wakes",
 	  .help = "Waits that another thread ended by an eventfd, a pipe or a socket pair." },
@@ -401,7 +401,7 @@ static const struct hp_metric metrics[] = {
 	{ "busy_avg_ns", .name = "hotpath_loop_busy_span_seconds", .spread = spread_busy,
 	  .help = "Busy spans of each event loop." },
 	{ "descriptors", false, "hotpath_loop_descriptors",
-	  .help = "Descriptors that are waited for." },
+	  .help = "Descriptors that the loop watches." },
 	{ 0 },
 };
 
@@ -440,8 +440,8 @@ const struct hp_section hp_loops_section = {
 		  .meaning =
 			  "A loop waits for events (parks) and is busy between two waits. A long busy "
 			  "span delays everything else that it serves.",
-		  .next = "functions_cpu for what runs in it; offcpu if it is busy without using "
-			  "the CPU." },
+		  .next = "functions_cpu for the code that runs in it; offcpu if it is busy "
+			  "without using the CPU." },
 	.metrics = metrics,
 	.labels = labels,
 };

@@ -2,8 +2,8 @@
 /*
  * alloc.c - reads the heaps of a segment and sums them up.
  *
- * As in report/read/model.c every record is copied out before it is looked at, and each
- * step is taken only if its caller was read before.  The counters of paths are
+ * As in report/read/model.c every record is copied before it is examined, and each step
+ * is accepted only if its caller was read before.  The counters of paths are
  * read by site.c.
  */
 #include "report/section/memory/alloc.h"
@@ -19,7 +19,7 @@
 
 /* Facts about a heap.  Steps never change, and new ones come after them. */
 struct known {
-	uint64_t chunk;	/* the newest that was read */
+	uint64_t chunk;	/* the newest one read */
 	uint32_t count;	/* of its steps */
 	struct hp_alloc_sites sites;
 };
@@ -33,10 +33,10 @@ struct hp_alloc_build {
 	size_t known_room;
 	struct hp_alloc_places places;
 	struct hp_alloc_tree tree;
-	struct hp_alloc_change *pending;	/* blocks that are in no site yet, of the last look */
+	struct hp_alloc_change *pending;	/* blocks that are in no site yet, at the last refresh */
 	size_t pending_count;
 	size_t pending_room;
-	bool is_broken;	/* something was not there yet: the next look begins from nothing */
+	bool is_broken;	/* something was missing: the next refresh starts from scratch */
 };
 
 struct build {
@@ -93,7 +93,7 @@ static uint32_t object_place(struct build *b, uint64_t offset)
 	for (size_t i = 0; i < b->model->object_count; i++)
 		if (is_object(b, &record, &b->model->objects[i]))
 			*place = (uint32_t)i + 1;
-	/* Newer than the model's list: or the segment is damaged. */
+	/* Newer than the model's list, or the segment is damaged. */
 	b->kept->is_broken |= *place == 0;
 	return *place - 1;
 }
@@ -102,7 +102,7 @@ static void add_step(struct build *b, uint64_t id, const struct hp_step *record)
 {
 	struct hp_alloc_step step = { .object = HP_NONE };
 
-	/* A caller that was not read leaves the path hanging at the root. */
+	/* A missing caller attaches the path to the root. */
 	step.caller = hp_alloc_place_of(&b->kept->places, record->caller);
 	if (record->object & HP_STEP_PLAIN) {
 		step.address = (uint64_t)(record->object & ~HP_STEP_PLAIN) << 32 | record->address;
@@ -173,7 +173,7 @@ static void read_steps(struct build *b, uint64_t heap, uint64_t first)
 		steps += steps_in(&chunk);
 	}
 	b->kept->is_broken |= at != known->chunk;
-	/* A damaged segment may say any number. */
+	/* A damaged segment may contain any number. */
 	most = b->model->reader.segment.size / sizeof(struct hp_step);
 	hp_alloc_tree_reserve(&b->kept->tree, steps < most ? steps : most);
 	if (known->chunk)
@@ -370,7 +370,7 @@ static bool is_peak_at_end(struct build *b, const struct hp_process *process)
 	return live > process->heap_peak;
 }
 
-/* As they are now: the sites of the heap's copy have their steps in them. */
+/* The current ones: the steps of the sites of the heap's copy are included. */
 static uint64_t steps_now(struct build *b, uint64_t heap)
 {
 	const struct hp_heap *there = hp_reader_see(&b->model->reader, heap, sizeof(*there));
@@ -497,12 +497,12 @@ void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 	begin(alloc);
 	b.kept = alloc->build;
 	places_grow(&b.kept->places, reader->segment.size / sizeof(struct hp_step));
-	/* Often enough for heaps that are walked four times. */
+	/* Enough steps for heaps that are walked four times. */
 	hp_reader_restart(reader, 4);
 	for (; hp_reader_step(reader, at, &process, sizeof(process));
 	     at = hp_reader_after(reader, at, process.next))
 		read_process(&b, &process);
-	/* Threads notice a peak within their grain only: it wasn't below the present size. */
+	/* Threads notice a peak only within their grain: it was not below the current size. */
 	if (alloc->all.peak_bytes < alloc->all.live_bytes)
 		alloc->raised = plus(alloc->all.live_bytes, minus(alloc->all.peak_bytes));
 	alloc->all.peak_bytes = plus(alloc->all.peak_bytes, alloc->raised);

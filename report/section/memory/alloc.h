@@ -3,8 +3,8 @@
  * alloc.h - the allocations in a segment, as plain structs.
  *
  * The trees of call paths of all heaps become one: steps of equal paths are one
- * step.  Numbers of a step are of the blocks that were allocated right there;
- * `inclusive` ones are sums that include callees.
+ * step.  Numbers of a step cover the blocks that were allocated directly
+ * there; `inclusive` ones are sums that include callees.
  */
 #ifndef HP_REPORT_SECTION_MEMORY_ALLOC_H
 #define HP_REPORT_SECTION_MEMORY_ALLOC_H
@@ -43,7 +43,7 @@ struct hp_alloc_mapped {
 	uint32_t fault;	/* enum hp_maps_fault */
 };
 
-/* Of blocks that were sampled at random: how many are of each class (segment/layout/heap.h). */
+/* Randomly sampled blocks: the number of each class (segment/layout/heap.h). */
 struct hp_alloc_sampled {
 	uint64_t sizes[HP_SIZE_CLASSES];
 	uint64_t lives[HP_LIFE_CLASSES];
@@ -73,7 +73,7 @@ struct hp_alloc {
 	struct hp_alloc_step *steps;	/* the build's */
 	size_t count;	/* steps; at least 1 */
 	size_t code_count;	/* their codes are 1 to this */
-	struct hp_alloc_sum *sums;	/* of steps with something of their own; [0] is nothing */
+	struct hp_alloc_sum *sums;	/* of steps with something of their own; [0] is empty */
 	size_t sum_count;
 	size_t sum_room;
 	struct hp_alloc_sum all;
@@ -83,22 +83,22 @@ struct hp_alloc {
 	size_t map_count;
 	struct hp_alloc_mapped mapped;
 	struct hp_alloc_sampled sampled;
-	uint64_t sampled_lost;	/* whose age had no room */
+	uint64_t sampled_lost;	/* without room for their age */
 	struct hp_alloc_spread *spreads;	/* of the paths with many blocks */
 	size_t spread_count;
 	size_t spread_room;
 	struct hp_alloc_stats stats;
 	uint64_t leak_scans;	/* processes that could report leaks */
-	uint64_t left;	/* blocks alive in processes when they gave up rights: not among those that are live */
+	uint64_t left;	/* blocks live in processes when they dropped rights: not among the live ones */
 	uint64_t left_bytes;
 	uint32_t leak_state;	/* enum hp_leak_state: else why not, of the root process */
-	uint64_t peak_ns;	/* when the root process held most; 0 = not known */
+	uint64_t peak_ns;	/* when the root process held the most; 0 = not known */
 	uint32_t allocator;	/* enum hp_allocator_kind of the root process */
-	bool has_new;	/* it has its own operator new, which was not seen */
+	bool has_new;	/* it has its own operator new, which was not recorded */
 	char *allocator_file;	/* NULL = not known */
 	bool is_recorded;	/* some process recorded allocations */
-	int64_t raised;	/* bytes that `all.peak_bytes` has more than the sites, see hp_alloc_look() */
-	bool is_fresh;	/* earlier refreshes leave nothing: `changes` are not told */
+	int64_t raised;	/* excess of `all.peak_bytes` over the sites, see hp_alloc_look() */
+	bool is_fresh;	/* nothing remains from earlier refreshes: `changes` are not recorded */
 	struct hp_alloc_changes changes;	/* of steps' own, since they were cleared */
 };
 
@@ -112,8 +112,8 @@ static inline const struct hp_alloc_sum *hp_alloc_own(const struct hp_alloc *all
 void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);
 
 /*
- * The same of one that was read before or is all zeroes, at a later look of the
- * same model: as if it was read again, but the steps stay where they are, and
+ * The same for one that was read before or is all zeroes, at a later refresh of
+ * the same model: as if it was read again, but steps keep their positions, and
  * additions to their own sums are in `changes`.
  */
 void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model);

@@ -3,8 +3,8 @@
  * direct.c - mappings made by programs themselves: mmap, mremap, brk, by call
  * path.
  *
- * A path whose innermost object is the allocator is the allocator's business: its bytes are given
- * out as blocks, which other sections tell.  It has a row, and is not in the totals.
+ * A path whose innermost object is the allocator belongs to the allocator: its bytes become
+ * blocks, which other sections show. It has a row, but is not in the totals.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,7 +80,8 @@ static uint64_t metric(const struct hp_report *report, const struct hp_map_row *
 	return hp_alloc_is_count(report) ? row->row.sum.count : row->row.sum.bytes;
 }
 
-/* The allocator's last; most first; equal ones as they were read, which is the same each time. */
+/* The allocator's last; largest first; equal ones in the order of reading, which is always the
+ * same. */
 static int compare(const void *left, const void *right, void *context)
 {
 	const struct hp_map_row *a = *(const struct hp_map_row *const *)left;
@@ -262,7 +263,7 @@ const struct hp_section hp_direct_maps_section = {
 	.key = "direct-maps",
 	.json = "direct_maps",
 	.name = "direct-maps",
-	.help = "call paths by memory that they map themselves",
+	.help = "call paths by directly mapped memory",
 	.subject = HP_SUBJECT_MEMORY,
 	.columns = columns,
 	.needs = HP_RECORDED_ALLOCATIONS,
@@ -271,7 +272,7 @@ const struct hp_section hp_direct_maps_section = {
 	.usual = USUAL_LIMIT,
 	.is_quiet = true,
 	.has_data = has_data,
-	.about = "What the program maps itself, by call path.",
+	.about = "Memory that the program maps itself, by call path.",
 	.empty = empty,
 	.note = note,
 	.after = after,

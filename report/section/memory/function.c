@@ -3,9 +3,9 @@
  * function.c - the section of functions that allocate.
  *
  * Of a program with instrumented functions: the charges of their calls, with
- * percentiles over calls.  In any other one, functions according to call paths.
+ * percentiles over calls.  In any other one, functions according to call paths:
  * those that call the allocator, through wrappers or not.  Columns that only one
- * of the two has are left out of the other.
+ * of the two has are omitted in the other.
  */
 #include <stdlib.h>
 
@@ -64,13 +64,14 @@ static const char *functions_describe(const struct hp_report *report)
 	bool is_count = hp_alloc_is_count(report);
 
 	if (hp_alloc_is_most(report))
-		return is_count ? "Most blocks that a call held at once, callees included."
-				: "Most bytes that a call held at once, callees included.";
+		return is_count
+			       ? "Largest number of blocks that a call held at once, callees included."
+			       : "Largest number of bytes that a call held at once, callees included.";
 	if (report->settings->alloc_cumulative)
 		return is_count ? "Blocks allocated by each function and its callees."
 				: "Bytes allocated by each function and its callees.";
-	return is_count ? "Blocks allocated by each function, callees apart."
-			: "Bytes allocated by each function, callees apart.";
+	return is_count ? "Blocks allocated by each function, without callees."
+			: "Bytes allocated by each function, without callees.";
 }
 
 /* --- columns --- */
@@ -132,7 +133,7 @@ static void get_calls(const struct hp_cell *cell, struct hp_value *value)
 		value->number = (double)function_of(cell->report, cell->row)->calls;
 }
 
-/* How many calls have some: the percentiles are of these. */
+/* The number of calls that have some: percentiles are over these. */
 static void get_allocating(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_charge_sum *sum = row_of(cell->row)->charge;
@@ -162,7 +163,7 @@ static void get_average(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_alloc_sum *paths = hp_alloc_sum_of(cell->report, cell->row);
 	uint64_t calls = sum ? function_of(cell->report, cell->row)->calls : 0;
 
-	/* Allocations of running calls are in no average yet. */
+	/* Averages do not include allocations of running calls yet. */
 	if (calls && calls == function_of(cell->report, cell->row)->running)
 		value->is_unknown = true;
 	else if (calls)
@@ -291,7 +292,7 @@ static void raw_total(const struct hp_cell *cell, struct hp_value *value)
 	value->text = NULL;
 }
 
-/* In `data` stand those keys alone that clients of the crate know; `raw` has them by name. */
+/* `data` has only keys that clients of the crate know; `raw` has them by name. */
 static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = get_id },
 	{ "Function", "name", "name", HP_UNIT_NAME, .get = get_name },
@@ -403,14 +404,14 @@ static void add_location(struct hp_report *report, const void *row, cJSON *entry
 		hp_json_location(entry, source.file, source.line, source.column);
 }
 
-/* --- what no function was charged with --- */
+/* --- allocations charged to no function --- */
 
 struct outside {
 	uint64_t bytes;
 	uint64_t count;
 };
 
-/* Before main, in threads and in code without hooks: the rows do not have it. */
+/* Before main, in threads and in code without hooks: not in the rows. */
 static struct outside outside_of(struct hp_report *report)
 {
 	const struct hp_alloc_sum *all = &hp_alloc_view(report)->alloc.all;
@@ -440,7 +441,7 @@ static void functions_head(struct hp_report *report, cJSON *list)
 
 /* --- the sections --- */
 
-/* Most calls of a function that allocates now and then do not. */
+/* Most calls of a function that allocates occasionally do not. */
 static const char *functions_after(struct hp_report *report)
 {
 	struct outside outside = outside_of(report);
@@ -460,7 +461,7 @@ static const char *functions_after(struct hp_report *report)
 	report->text = NULL;
 	if (outside.count)
 		report->text =
-			hp_xprintf("Outside of instrumented functions: %s in %s %s (alloc-sites).",
+			hp_xprintf("Outside instrumented functions: %s in %s %s (alloc-sites).",
 				   hp_format_bytes(&bytes, outside.bytes),
 				   hp_format_count(&count, outside.count),
 				   outside.count == 1 ? "block" : "blocks");
@@ -506,10 +507,10 @@ static const struct hp_metric metrics[] = {
 	  .help = "Blocks allocated by each function itself." },
 	{ "total_bytes", .name = "hotpath_function_alloc_bytes", .spread = spread_bytes,
 	  .bounds = HP_BOUNDS_BYTES,
-	  .help = "Bytes allocated by a call of each instrumented function, callees apart." },
+	  .help = "Bytes allocated by a call of each instrumented function, without callees." },
 	{ "count", .name = "hotpath_function_alloc_count", .spread = spread_count,
 	  .bounds = HP_BOUNDS_BLOCKS,
-	  .help = "Blocks allocated by a call of each instrumented function, callees apart." },
+	  .help = "Blocks allocated by a call of each instrumented function, without callees." },
 	{ 0 },
 };
 
@@ -547,7 +548,7 @@ const struct hp_section hp_alloc_functions_section = {
 	.labels = labels,
 };
 
-/* Of a program without instrumented functions it would be the same twice. */
+/* For a program without instrumented functions it would be the same twice. */
 const struct hp_section hp_alloc_callers_section = {
 	.key = "alloc-callers",
 	.json = "alloc_callers",

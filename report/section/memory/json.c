@@ -61,7 +61,7 @@ static cJSON *frames_new(struct hp_report *report, const struct hp_alloc_row *ro
 	return array;
 }
 
-/* A path has some 5 KB of them, and a client that polls each second gets the same again. */
+/* A path has some 5 KB of them, and a client that polls every second gets the same again. */
 void hp_alloc_add_frames(struct hp_report *report, const void *of, cJSON *entry)
 {
 	struct hp_alloc_row *row = (struct hp_alloc_row *)(uintptr_t)of;
@@ -77,7 +77,7 @@ void hp_alloc_add_frames(struct hp_report *report, const void *of, cJSON *entry)
 			return;
 		}
 		text = cJSON_PrintUnformatted(array);
-		/* Kept from look to look; an item of cJSON may belong to one answer only. */
+		/* Kept from refresh to refresh; a cJSON item may belong to only one answer. */
 		row->frames = hp_xstrdup(text ? text : "[]");
 		cJSON_free(text);
 		hp_alloc_name_note(view, row, pending);

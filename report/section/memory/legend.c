@@ -2,9 +2,9 @@
 /*
  * legend.c - see legend.h.
  *
- * Each step's function is known already.  Lines and inlined functions cost
+ * Each step's function is known already. Lines and inlined functions cost
  * more, so the steps with the most bytes come first, and after LINES_NS the
- * rest goes without.
+ * rest gets none.
  */
 #include "report/section/memory/legend.h"
 
@@ -22,9 +22,9 @@
 
 #define LINES_NS UINT64_C(100000000)
 
-/* Texts of one kind, numbered as they come. */
+/* Texts of one kind, numbered in order. */
 struct texts {
-	struct hp_map numbers; /* hash -> place in `list` */
+	struct hp_map numbers;	/* hash -> place in `list` */
 	const char **list;
 	size_t count;
 	size_t room;
@@ -72,7 +72,7 @@ struct numbers {
 	uint32_t file;
 };
 
-/* "NAME.FILE.LINE,..." after a place; texts that are new get their lines before. */
+/* "NAME.FILE.LINE,..." after a place; new texts get their lines before it. */
 static void frames_write(struct writer *writer, const struct hp_frame_place *place,
 			 const struct numbers *numbers)
 {
@@ -133,7 +133,7 @@ struct end {
 	uint32_t step;
 };
 
-/* Most first; equal ones as they come. */
+/* Largest first; equal ones in order. */
 static int compare_ends(const void *left, const void *right)
 {
 	const struct end *a = left, *b = right;
@@ -147,11 +147,11 @@ static int compare_ends(const void *left, const void *right)
 
 /* A place of the code, by the first path that it is on. */
 struct found {
-	uint32_t rank; /* of the path; NO_RANK = nothing was allocated on any */
-	uint32_t step; /* 0 = none */
+	uint32_t rank;	/* of the path; NO_RANK = nothing was allocated on any */
+	uint32_t step;	/* 0 = none */
 };
 
-/* Each path from its end out; steps on no path, as they come. */
+/* Each path from its end outward; steps on no path, in order. */
 static int compare_found(const void *left, const void *right)
 {
 	const struct found *a = left, *b = right;
@@ -163,7 +163,7 @@ static int compare_found(const void *left, const void *right)
 	return (a->step > b->step) == (a->rank != NO_RANK) ? -1 : 1;
 }
 
-/* Of each step the best rank of a path through it: a caller's place is lower. */
+/* For each step, the best rank of a path through it: a caller's place is lower. */
 static uint32_t *ranks_make(const struct hp_alloc *alloc)
 {
 	struct end *ends = hp_xcalloc(alloc->sum_count, sizeof(*ends));
@@ -184,7 +184,7 @@ static uint32_t *ranks_make(const struct hp_alloc *alloc)
 	return ranks;
 }
 
-/* Those on the paths that allocated most come first: it may take too long to find all lines. */
+/* Those on the paths that allocated the most come first: finding all lines may take too long. */
 static void places_write(struct writer *writer, const struct hp_alloc *alloc)
 {
 	struct found *found = hp_xcalloc(alloc->code_count + 1, sizeof(*found));

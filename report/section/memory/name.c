@@ -14,9 +14,9 @@
 #include "report/name/wrapper.h"
 
 #define ARROW "\342\206\220"
-#define NAME_CALLERS 8 /* told after the function's name */
+#define NAME_CALLERS 8	/* shown after the function's name */
 
-/* The frame that represents a place: the innermost one that isn't a wrapper. */
+/* The frame that represents a place: the innermost one that is not a wrapper. */
 static const struct hp_frame_line *told_frame(struct hp_alloc_view *view,
 					      const struct hp_frame_place *place)
 {
@@ -66,8 +66,8 @@ static char *place_text(const char *name, const struct hp_alloc_step *step,
 }
 
 /*
- * Several things in one line may allocate: which of C++'s library it was, " (string::resize)",
- * fresh; NULL = none.  `frame` is the shown one, of the step `told`; the site is the step `from`.
+ * Several calls in one line may allocate: the C++ library function that did, " (string::resize)",
+ * fresh; NULL = none. `frame` is the shown one, of the step `told`; the site is the step `from`.
  */
 static char *library_text(struct hp_report *report, uint32_t from, uint32_t told,
 			  const struct hp_frame_place *place, size_t frame)
@@ -95,12 +95,12 @@ static char *library_text(struct hp_report *report, uint32_t from, uint32_t told
 	return text;
 }
 
-/* Goes out along a path, one function at a time: those that were inlined, then those that called. */
+/* Moves outward along a path, one function at a time: inlined ones, then callers. */
 struct walk {
 	struct hp_report *report;
-	uint32_t step; /* 0 = after the outermost one */
-	size_t frame; /* of its place */
-	bool has_lines; /* names include the lines of their calls, as shelve:60 */
+	uint32_t step;	/* 0 = after the outermost one */
+	size_t frame;	/* of its place */
+	bool has_lines;	/* names include the lines of their calls, as shelve:60 */
 };
 
 static char *caller_name(const struct walk *walk, const struct hp_frame_line *frame)

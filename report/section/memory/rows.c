@@ -3,13 +3,13 @@
  * rows.c - the sums of call paths and of functions that allocate.
  *
  * A row of the sites is a call path without the allocator's wrappers at its inner
- * end: paths that differ in those only are one row.  A row of functions has
+ * end: paths that differ only in those are one row.  A row of functions has
  * allocations made directly in it, and those with it on the path.
  *
  * Both are made once, and later refreshes only add changes.  A function counts once
- * for a path, however often it is on it: at its outermost step.  The other steps
- * are left out by `outer`, which leads from such a step to the next one outward, so
- * that a deep recursion is a short way.
+ * for a path, however often it is on it: at its outermost step.  `outer` skips the
+ * other steps: it leads from such a step to the next one outward, so that a deep
+ * recursion is a short way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "report/name/wrapper.h"
 #include "util/hash.h"
 
-#define IS_OUTER (UINT32_C(1) << 31) /* in link.outer: the step itself is such a one */
+#define IS_OUTER (UINT32_C(1) << 31)	/* in link.outer: the step itself is such a one */
 
 struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step)
 {
@@ -31,7 +31,7 @@ struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step)
 	return hp_frames_place(view->frames, *place - 1);
 }
 
-/* --- beside the steps --- */
+/* --- parallel to the steps --- */
 
 static void *longer(void *array, size_t count, size_t room, size_t size)
 {
@@ -95,7 +95,7 @@ void hp_alloc_rows_free(struct hp_alloc_view *view)
 
 void hp_alloc_name_note(struct hp_alloc_view *view, const struct hp_alloc_row *row, uint64_t before)
 {
-	/* Rows of functions begin again when a name comes, and others are of one look. */
+	/* Rows of functions start again when a name arrives; others last for one refresh. */
 	if (hp_frames_pending(view->frames) == before || row < view->sites ||
 	    row >= view->sites + view->site_count)
 		return;
@@ -128,7 +128,8 @@ static uint32_t folded_find(struct hp_alloc_view *view, uint32_t step)
 	return at && !steps[at].mark ? at : step;
 }
 
-/* A function of the program was inlined into one of C++'s library, as a lambda is into a thread's start. */
+/* A function of the program was inlined into one of the C++ library, such as a lambda into a
+ * thread's start. */
 static bool has_own(struct hp_alloc_view *view, uint32_t step)
 {
 	const struct hp_alloc_step *at = &view->alloc.steps[step];
@@ -217,16 +218,16 @@ static bool is_further_out(const struct hp_alloc_view *view, uint32_t step, uint
 	return false;
 }
 
-/* A bit of a word for each function: unset ones are on no path out from here. */
+/* One bit per function: unset ones are on no path outward from here. */
 static uint64_t bit_of(uint32_t function)
 {
 	return UINT64_C(1) << hp_hash_index(function + UINT64_C(1), 6);
 }
 
-/* Needed while links are made for the first time; later there are few new ones. */
+/* Needed while links are first made; later there are few new ones. */
 struct making {
-	uint32_t *functions; /* by code: number + 1 */
-	uint64_t *met; /* by step: bits of the functions from there out; NULL = not known */
+	uint32_t *functions;	/* by code: number + 1 */
+	uint64_t *met;	/* by step: bits of the functions from there out; NULL = not known */
 };
 
 static uint32_t function_at(struct hp_alloc_view *view, const struct making *making, uint32_t step)

@@ -2,10 +2,9 @@
 /*
  * sampled.c - how large blocks are and how long they live.
  *
- * Some blocks were sampled at random, each with the same chance, so a class has the share of all blocks
- * that it has of these.  The interval is the usual one of a share, p +- 1.96 sqrt(p (1 - p) / n)
- * (Wald's), as part of the share itself.  How many blocks there are in all is counted, and which of
- * them were temporary.
+ * Some blocks were sampled at random, all with the same probability, so a class has the same share
+ * of all blocks as of these. The interval is the usual one of a share, p +- 1.96 sqrt(p (1 - p) /
+ * n) (Wald's), relative to the share. The number of all blocks, and of temporary ones, is counted.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -116,7 +115,7 @@ static const struct hp_class_row *class_of(const void *row)
 	return row;
 }
 
-/* "≤ 64 B": the last class has no end. */
+/* "≤ 64 B": the last class is unbounded. */
 static char *bound_text(bool is_last, const char *bound)
 {
 	return hp_xprintf("%s %s", is_last ? ">" : "\342\211\244", bound);
@@ -355,14 +354,13 @@ const struct hp_section hp_alloc_lives_section = {
 	.fill = lives_fill,
 	.is_on_demand = true,
 	.is_quiet = true,
-	.about = "How long blocks live that are freed.",
+	.about = "How long freed blocks lived.",
 	.empty = empty,
 	.after = after,
 	.extra = { .head = add_sampled, .list_keys = KEYS },
-	.tool = { .help = "How long blocks live until they are freed, estimated as alloc_sizes.",
-		  .meaning =
-			  "How long blocks lived that were freed, estimated as alloc_sizes. Many "
-			  "short-lived blocks could be one that is reused.",
+	.tool = { .help = "How long freed blocks lived, estimated like alloc_sizes.",
+		  .meaning = "How long freed blocks lived, estimated like alloc_sizes. Many "
+			     "short-lived blocks could be one reused block.",
 		  .next = "top_allocation_sites, for call paths whose blocks are temporary." },
 	.has_no_tab = true,
 };

@@ -3,7 +3,7 @@
  * section.c - rows and columns of the sections about allocations.
  *
  * A row of the sites is a call path without the allocator's wrappers at its
- * inner end: paths that differ in those only are one row.
+ * inner end: paths that differ only in those are one row.
  */
 #include "report/section/memory/section.h"
 
@@ -74,10 +74,10 @@ static const char *sites_describe(const struct hp_report *report)
 static const char *leaks_describe(const struct hp_report *report)
 {
 	return report->record.is_live ? "Call paths of blocks not freed yet."
-				      : "Call paths of what was not freed at the end.";
+				      : "Call paths of blocks not freed at the end.";
 }
 
-/* Facts about reachable blocks; "" = no one requested it. */
+/* Facts about reachable blocks; "" = not requested. */
 static const char *reach_text(const struct hp_alloc *alloc)
 {
 	switch (alloc->leak_state) {
@@ -99,7 +99,7 @@ static char *lost_text(const struct hp_alloc *alloc)
 
 	if (!alloc->leak_scans)
 		return NULL;
-	return hp_xprintf("; lost, as nothing points to them: %s in %s blocks",
+	return hp_xprintf("; lost, since nothing points to them: %s in %s blocks",
 			  hp_format_bytes(&bytes, alloc->all.lost_bytes),
 			  hp_format_count(&count, alloc->all.lost));
 }
@@ -116,7 +116,7 @@ static const char *sites_after(struct hp_report *report)
 	return report->text;
 }
 
-/* "" = no process gave up rights while it held something. */
+/* "" = no process dropped rights while it held something. */
 static char *left_text(const struct hp_alloc *alloc)
 {
 	struct hp_text_cell bytes, count;
@@ -300,7 +300,7 @@ const struct hp_section hp_alloc_sites_section = {
 	.usual_served = HP_PATHS_SERVED,
 };
 
-/* Only if requested: most programs leave something behind, and the system takes it. */
+/* Only if requested: most programs leave something behind, and the system frees it. */
 const struct hp_section hp_leaks_section = {
 	.key = "leaks",
 	.json = "leaks",
@@ -324,6 +324,6 @@ const struct hp_section hp_leaks_section = {
 		  .meaning =
 			  "Call paths by bytes allocated and not freed yet. While the program runs "
 			  "these are held, not necessarily lost.",
-		  .next = "Ask twice: a row that grows is a suspect." },
+		  .next = "Call it twice: a row that grows is a suspect." },
 	.usual_served = HP_PATHS_SERVED,
 };

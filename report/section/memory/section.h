@@ -18,7 +18,7 @@
 
 struct hp_alloc_view;
 
-/* The report's allocations: they are read when they are first requested. */
+/* The report's allocations, read on first request. */
 struct hp_alloc_view *hp_alloc_view(const struct hp_report *report);
 
 /* Data read from the segment; NULL = nothing recorded allocations. */
@@ -27,12 +27,12 @@ const struct hp_alloc *hp_alloc_of(const struct hp_report *report);
 /* The names of its steps; NULL as above. */
 struct hp_frames *hp_alloc_frames(struct hp_report *report);
 
-/* The name of a step that isn't code. */
+/* The name of a step that is not code. */
 const char *hp_alloc_mark_name(uint32_t mark);
 
 /*
- * A thread's allocations and frees; NULL = it did not, or another thread took
- * its heap over since (its figures are in the totals only).
+ * A thread's allocations and frees; NULL = none, or another thread has taken
+ * over its heap (then only the totals include its figures).
  */
 const struct hp_alloc_thread *hp_alloc_thread_of(const struct hp_report *report, uint32_t pid,
 						 uint32_t tid);
@@ -49,7 +49,7 @@ const char *hp_alloc_note(struct hp_report *report);
 const char *hp_alloc_empty(struct hp_report *report);
 bool hp_alloc_has_data(const struct hp_report *report);
 
-/* JSON: the totals; of a row the frames of its path, with `sizes` and `lives`. */
+/* JSON: the totals; for a row, the frames of its path, with `sizes` and `lives`. */
 #define HP_ALLOC_KEYS \
 	"profiling_mode:s time_elapsed:s total_elapsed_ns:i total_allocated:s allocated_bytes:i " \
 	"allocated_count:i freed_bytes:i freed_count:i temporary_count:i live_bytes:i live_count:i " \

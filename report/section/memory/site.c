@@ -12,9 +12,9 @@
 /* Work of a refresh with 100 000 sites: kept small, apart from the sums. */
 struct hp_alloc_seen {
 	uint64_t offset;
-	uint64_t stamp; /* of its counters */
-	uint32_t step; /* place in the tree */
-	bool is_noted; /* its bytes at the peak are the noted ones */
+	uint64_t stamp;	/* of its counters */
+	uint32_t step;	/* place in the tree */
+	bool is_noted;	/* its bytes at the peak are the recorded ones */
 	bool has_spread;
 };
 
@@ -39,8 +39,8 @@ struct hp_alloc_sum hp_alloc_site_sum(const struct hp_site *site, const struct h
 }
 
 /*
- * Counters that differ have another stamp, but for chance.  The factors are odd and
- * without a pattern; the products do not wait for each other.
+ * Different counters have different stamps, except by chance. The factors are odd
+ * and without a pattern; the products are independent of each other.
  */
 static uint64_t stamp_of(const struct hp_site *site)
 {
@@ -118,7 +118,7 @@ static void site_new(struct hp_alloc_sites *sites, uint64_t offset, uint32_t ste
 	sites->sums[sites->count++] = (struct hp_alloc_sum){ .count = 0 };
 }
 
-/* The list leads from the newest to the oldest; in memory the oldest lies first. */
+/* The list leads from the newest to the oldest; in memory the oldest is first. */
 static void turn(struct hp_alloc_sites *sites, size_t first)
 {
 	for (size_t i = first, j = sites->count; i + 1 < j; i++) {

@@ -2,8 +2,8 @@
 /*
  * step.c - see step.h.
  *
- * Most steps have one step above them, so the first is at its caller and only the others are
- * looked for in an index.  Indexes hold numbers of 4 bytes and no keys: their targets are
+ * Most steps have one step above them, so the first is stored with its caller, and only the
+ * others are looked up in an index.  Indexes hold numbers of 4 bytes and no keys: their targets are
  * compared.
  */
 #include "report/section/memory/step.h"
@@ -60,7 +60,7 @@ static void put(struct hp_alloc_index *index, uint64_t hash, size_t number)
 	index->slots[slot] = (uint32_t)number + 1;
 }
 
-/* True if it was rebuilt, empty: `count` numbers are to fill at most half of it. */
+/* True if it was rebuilt, empty: `count` numbers must fill at most half of it. */
 static bool index_grow(struct hp_alloc_index *index, size_t count)
 {
 	unsigned bits = index->bits ? index->bits : FIRST_BITS;
@@ -143,7 +143,7 @@ static uint32_t step_new(struct hp_alloc_tree *tree, const struct hp_alloc_step 
 	return (uint32_t)(step - tree->steps);
 }
 
-/* Of a caller that has another step above it already. */
+/* For a caller that already has another step above it. */
 static uint32_t other_step(struct hp_alloc_tree *tree, const struct hp_alloc_step *wanted)
 {
 	struct hp_alloc_index *index = &tree->same;

@@ -12,18 +12,18 @@
 #include <stdint.h>
 
 struct hp_alloc_step {
-	uint32_t caller; /* place of the step below, which is lower; 0 = none; [0] is the root */
-	uint32_t object; /* place in model->objects, or HP_NONE */
-	uint64_t address; /* return address: ELF address, or plain */
-	uint32_t mark; /* enum hp_step_mark: no code; 0 = code */
-	uint32_t depth; /* code steps from here to the root */
-	uint32_t code; /* number of object and address, from 1; 0 = no code */
-	uint32_t own; /* place of its sum; 0 = nothing was allocated right there */
+	uint32_t caller;	/* place of the step below, which is lower; 0 = none; [0] is the root */
+	uint32_t object;	/* place in model->objects, or HP_NONE */
+	uint64_t address;	/* return address: ELF address, or plain */
+	uint32_t mark;	/* enum hp_step_mark: no code; 0 = code */
+	uint32_t depth;	/* code steps from here to the root */
+	uint32_t code;	/* number of object and address, from 1; 0 = no code */
+	uint32_t own;	/* place of its sum; 0 = nothing was allocated directly there */
 };
 
 /* Numbers that were found by their contents: open addressing, half full at most. */
 struct hp_alloc_index {
-	uint32_t *slots; /* number + 1; 0 = empty */
+	uint32_t *slots;	/* number + 1; 0 = empty */
 	unsigned bits;
 };
 
@@ -32,11 +32,11 @@ struct hp_alloc_tree {
 	struct hp_alloc_step *steps;
 	size_t count;
 	size_t room;
-	uint32_t *first; /* beside the steps: the first that has it as its caller; 0 = none */
+	uint32_t *first;	/* parallel to the steps: the first with it as its caller; 0 = none */
 	size_t first_room;
-	struct hp_alloc_index same; /* of the others */
+	struct hp_alloc_index same;	/* of the others */
 	size_t same_count;
-	uint32_t *codes; /* number - 1 -> a step with that code */
+	uint32_t *codes;	/* number - 1 -> a step with that code */
 	size_t code_count;
 	size_t code_room;
 	struct hp_alloc_index same_codes;

@@ -2,9 +2,9 @@
 /*
  * thread.c - allocations and frees of threads, for the section of threads.
  *
- * A thread's bytes are those that it requested itself and those that it gave
- * back, whoever had allocated them: so a thread that only consumes has less
- * than none left.
+ * A thread's bytes are those that it requested and those that it freed,
+ * regardless of who allocated them: so a consuming thread may have a
+ * negative balance.
  */
 #include <stdlib.h>
 

@@ -17,7 +17,7 @@ struct hp_alloc_row {
 	char *frames;	/* of a site: its part in JSON; NULL = the same */
 	const struct hp_charge_sum
 		*charge;	/* of an instrumented function, which is of the model then */
-	struct hp_alloc_sum sum;	/* own.  Sort keys of rows are in one line of memory */
+	struct hp_alloc_sum sum;	/* own. Sort keys of rows are in one cache line */
 	struct hp_alloc_sum inclusive;	/* of a function */
 };
 
@@ -37,7 +37,7 @@ struct hp_class_row {
 /* A step as part of paths: see rows.c. */
 struct hp_alloc_link {
 	uint32_t function;	/* UINT32_MAX = no code */
-	uint32_t outer;	/* the next step outward whose function is not further out again; 0 = none */
+	uint32_t outer;	/* the next step outward whose function does not occur further out; 0 = none */
 };
 
 /*
@@ -47,15 +47,15 @@ struct hp_alloc_link {
 struct hp_alloc_view {
 	struct hp_alloc alloc;
 	struct hp_frames *frames;
-	bool is_kept;	/* for a next look */
-	bool is_stale;	/* a name came, or the steps are others: rows must be rebuilt */
+	bool is_kept;	/* for the next refresh */
+	bool is_stale;	/* a name arrived, or the steps changed: rows must be rebuilt */
 	bool is_cumulative;	/* all sums of callees are added up, not only their allocations */
 	uint32_t *place_of;	/* by code: number of its place in the frames + 1; 0 = not known yet */
 	size_t code_room;
-	size_t step_room;	/* of the arrays beside the steps */
-	uint32_t *folded;	/* by step: the one that answers for it, + 1; 0 = not known yet */
+	size_t step_room;	/* of the arrays parallel to the steps */
+	uint32_t *folded;	/* by step: the one that represents it, + 1; 0 = not known yet */
 	uint32_t *site_of;	/* by folded step: place in sites + 1; 0 = none */
-	struct hp_alloc_row *sites;	/* some may have nothing any more */
+	struct hp_alloc_row *sites;	/* some may have nothing left */
 	size_t site_count;
 	size_t site_room;
 	bool has_sites;	/* of this look */
@@ -69,10 +69,10 @@ struct hp_alloc_view {
 	size_t row_count;
 	bool has_rows;	/* of this look */
 	uint32_t *spread_of;	/* by folded step: place in alloc.spreads + 1 */
-	uint32_t *spread_next;	/* beside alloc.spreads: of the same folded step, + 1 */
+	uint32_t *spread_next;	/* parallel to alloc.spreads: of the same folded step, + 1 */
 	bool has_spreads;	/* of this look */
 
-	/* Of this look only. */
+	/* Only for this refresh. */
 	struct hp_charges charges;
 	bool has_charges;
 	struct hp_map_row *maps;	/* direct maps */
@@ -84,32 +84,32 @@ struct hp_alloc_view {
 	size_t charged_count;
 };
 
-/* Allocations of calls of instrumented functions; read when it is first requested. */
+/* Allocations of calls of instrumented functions; read on first request. */
 const struct hp_charges *hp_alloc_charges(const struct hp_report *report);
 
 /* The sites: hp_alloc_view.sites. */
 void hp_alloc_sites_make(struct hp_alloc_view *view);
 
-/* The functions that call paths tell: hp_alloc_view.rows. */
+/* The functions found in call paths: hp_alloc_view.rows. */
 void hp_alloc_callers_make(struct hp_alloc_view *view);
 
-/* Lets go of rows: all of them, or those whose names may still be found of their names. */
+/* Releases all rows, or only the names of those whose names may still be found. */
 void hp_alloc_rows_free(struct hp_alloc_view *view);
 void hp_alloc_names_forget(struct hp_alloc_view *view);
 
-/* Names of the row were made, or its frames; `before` is hp_frames_pending before. */
+/* The row's names or frames were made; `before` is the previous hp_frames_pending. */
 void hp_alloc_name_note(struct hp_alloc_view *view, const struct hp_alloc_row *row,
 			uint64_t before);
 
 /* The step that represents allocations at `step`: not of a wrapper. */
 uint32_t hp_alloc_folded(struct hp_alloc_view *view, uint32_t step);
-/* From there out, the first step that is not of C++'s library; `step` if all are. */
+/* The first step outward from there that is not in the C++ library; `step` if all are. */
 uint32_t hp_alloc_told(struct hp_alloc_view *view, uint32_t step);
 
-/* Room for facts by code, at the beginning of a refresh. */
+/* Room for facts by code, at the start of a refresh. */
 void hp_alloc_codes_make(struct hp_alloc_view *view);
 
-/* The place that a step is at; not of a mark. */
+/* The place of a step; not for a mark. */
 struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step);
 
 /* Blocks and not bytes are shown, are sorted by. */
@@ -122,7 +122,7 @@ const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
 /* Sort keys of rows. */
 uint64_t hp_alloc_metric(const struct hp_report *report, const struct hp_alloc_row *row);
 
-/* The most that a call held at once is shown, and not its allocated bytes. */
+/* Shows the most that a call held at once, not its allocated bytes. */
 bool hp_alloc_is_most(const struct hp_report *report);
 enum hp_charge_kind hp_alloc_charge_kind(const struct hp_report *report);
 
@@ -137,7 +137,7 @@ void hp_alloc_list(const struct hp_section *section, struct hp_report *report, s
 void hp_alloc_list_make(struct hp_report *report, struct hp_list *list, struct hp_alloc_row *rows,
 			size_t count);
 
-/* A row's name: a call path, or a function. */
+/* A row's name: a call path or a function. */
 const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row);
 
 /* The sampled blocks of a row, which must be a call path; all zero if it has too few. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * absent.c - sections that are known by name, and that nothing fills yet.
+ * absent.c - sections that are known by name, but not filled yet.
  *
- * The Rust crate has them: a request for one is answered that it isn't recorded,
- * and clients get a list without rows in the shape that they know.
+ * The Rust crate has them: a request for one reports that it is not recorded,
+ * and clients get a list without rows in the format that they know.
  */
 #include "report/section/core/section.h"
 

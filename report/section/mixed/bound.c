@@ -23,7 +23,7 @@ struct build {
 	uint32_t *stamps;	/* of each function: the last stack that it was counted for */
 };
 
-/* --- which code it is --- */
+/* --- kinds of code --- */
 
 static const struct hp_cpu_place *place_of(const struct build *b, uint32_t stack)
 {
@@ -39,7 +39,7 @@ static bool is_profiler(const struct build *b, uint32_t stack)
 	       (object != HP_NONE && b->report->model.objects[object].is_profiler);
 }
 
-/* A caller has a lower number, so it was looked at before. */
+/* A caller has a lower number, so it was handled before. */
 static void insides_find(struct build *b)
 {
 	const struct hp_model_sampling *sampling = &b->report->model.sampling;
@@ -64,12 +64,12 @@ static bool is_row(const struct hp_report *report, const struct hp_cpu_function 
 {
 	if (report->has_functions)
 		return f->instrumented != HP_NONE;
-	/* The time of a call in a stub, or in the kernel's page of code, is the caller's. */
+	/* Time in a stub, or in the kernel's page of code, belongs to the caller. */
 	return !hp_offcpu_is_libc(report, f->object) && !hp_wrapper_allocates(f->name) &&
 	       !hp_symbol_is_plt(f->name) && !is_vdso(report, f->object);
 }
 
-/* Whose the time of a stack is. */
+/* The owner of a stack's time. */
 static uint32_t owner_of(const struct build *b, uint32_t stack)
 {
 	const struct hp_report *report = b->report;
@@ -86,7 +86,8 @@ static uint32_t owner_of(const struct build *b, uint32_t stack)
 
 			if (is_row(report, &b->cpu->functions[function]))
 				return function;
-			/* Outside of all instrumented code: the outermost known, mostly a library's thread. */
+			/* Outside all instrumented code: the outermost known one, usually a
+			 * library's thread. */
 			any = function;
 		}
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bound.h - the bottleneck of each function: CPU, waits and allocations side by
- * side, and the word for it.
+ * side, and a verdict.
  *
- * Time belongs to the innermost instrumented function on its stack; where none is
+ * Time belongs to the innermost instrumented function on its stack; if none is
  * instrumented, to the innermost one that is neither the C library's nor an
- * allocator's (with HOTPATH_CPU_INCLUSIVE to each function on it).  Samples in
- * this library are the profiler's cost and no one's CPU.
+ * allocator's (with HOTPATH_CPU_INCLUSIVE to each function on it). Samples in
+ * this library are the profiler's cost and nobody's CPU time.
  *
  * Folder: report/section/mixed - sections that join several subjects, and
  *   those that nothing fills yet
@@ -21,7 +21,7 @@
 
 #include "report/section/core/section.h"
 
-#define HP_BOUND_CAUSES 32	/* kinds of things that are waited for */
+#define HP_BOUND_CAUSES 32	/* kinds of things that threads wait for */
 
 enum hp_bound_word {
 	HP_BOUND_UNKNOWN = 0,	/* too little to say */
@@ -55,10 +55,10 @@ struct hp_bound {
 	bool has_allocations;
 };
 
-/* By the numbers of the row alone; the limits are in doc/internals/cpu.md. */
+/* From the row's numbers only; the limits are in doc/internals/cpu.md. */
 enum hp_bound_word hp_bound_word(const struct hp_bound_row *row);
 
-/* Made when it is requested first. */
+/* Made on first request. */
 struct hp_bound *hp_report_bound(struct hp_report *report);
 
 /* Adds allocations to the rows (bound_alloc.c). */

@@ -2,9 +2,10 @@
 /*
  * bound_alloc.c - allocations of each function of the table `bound`.
  *
- * Call paths of allocations and of samples come from different sides; a function
- * is the same if its name and its file are.  Inlined code counts as the function
- * around it: the debug information of all paths would take long.
+ * Call paths of allocations and of samples come from different sources; a
+ * function is the same if its name and its file are. Inlined code counts as the
+ * enclosing function: reading the debug information of all paths would take
+ * long.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +20,21 @@
 #include "report/name/wrapper.h"
 #include "util/hash.h"
 
-#define INSTRUMENTED UINT32_MAX /* in the map: it is, but has no row */
+#define INSTRUMENTED UINT32_MAX	/* in the map: it is, but has no row */
 
 struct build {
 	struct hp_report *report;
 	struct hp_bound *bound;
-	struct hp_map functions; /* of name and file -> place in rows + 1, or INSTRUMENTED */
-	uint32_t *stamps; /* of each row */
-	struct answer *answers; /* by code of a step */
+	struct hp_map functions;	/* of name and file -> place in rows + 1, or INSTRUMENTED */
+	uint32_t *stamps;	/* of each row */
+	struct answer *answers;	/* by code of a step */
 };
 
 /* Facts about a step's function. */
 struct answer {
 	bool is_known;
 	bool may_have_row;
-	uint32_t row; /* HP_NONE = none */
+	uint32_t row;	/* HP_NONE = none */
 };
 
 static uint64_t key_of(const struct hp_model *model, uint32_t object, const char *name)
@@ -71,7 +72,7 @@ static bool may_have_row(struct build *b, const struct hp_frame_place *place, bo
 	       !hp_offcpu_is_libc(b->report, place->object);
 }
 
-/* Many steps are at one place. */
+/* Many steps have the same place. */
 static const struct answer *answer_of(struct build *b, const struct hp_alloc_step *step)
 {
 	struct answer *answer = &b->answers[step->code];

@@ -14,9 +14,9 @@
 
 #define SAMPLES_MIN 10	/* fewer prove nothing */
 #define BLOCKED_MIN_NS UINT64_C(10000000)
-#define MOST (2.0 / 3)	/* of the time, for a word that says only one thing */
+#define MOST (2.0 / 3)	/* of the time, for a single-cause verdict */
 #define ALLOCATOR_MIN (1.0 / 3)	/* of the CPU time */
-#define COUNTED_MIN 0.5	/* of the CPU time, for the processor's counters to have a say */
+#define COUNTED_MIN 0.5	/* of the CPU time, for the processor's counters to count */
 #define MEMORY_MIN 0.5	/* of the counted time */
 #define TOLD_MIN 0.25	/* of the waits, to be named */
 
@@ -43,7 +43,7 @@ enum hp_bound_word hp_bound_word(const struct hp_bound_row *row)
 		       : HP_BOUND_CPU;
 }
 
-/* The two things that were waited for most, if they are a fair part of it; fresh. */
+/* The two main causes of waits, if they are a significant part; fresh. */
 static char *causes_text(const struct hp_bound *bound, const struct hp_bound_row *row)
 {
 	const char *told[2] = { NULL, NULL };
@@ -104,7 +104,7 @@ static bool has_data(const struct hp_report *report)
 {
 	const struct hp_sampling *record = &report->model.sampling.record;
 
-	/* Waits alone have no word: the CPU beside them is not known. */
+	/* Waits alone get no verdict: the CPU time besides them is not known. */
 	return (hp_cpu_has_data(report) && record->samples) ||
 	       (record->source != HP_SAMPLING_NONE && hp_offcpu_has_data(report));
 }
@@ -116,7 +116,7 @@ static const char *describe(const struct hp_report *report)
 		       : "What each function spends its own time on.";
 }
 
-/* The rest, in no row: times of system calls that no one may look into, and our own. */
+/* The rest, in no row: times of system calls that may not be sampled, and our own. */
 const char *hp_bound_note(struct hp_report *report)
 {
 	const struct hp_sampling *record = &report->model.sampling.record;
@@ -305,8 +305,8 @@ const struct hp_section hp_bound_section = {
 	.empty = empty,
 	.note = hp_bound_note,
 	.extra = { .raw = add_causes, .raw_keys = "blocked_on_ns:o" },
-	.tool = { .help = "What each function spends its time on: CPU, waiting, memory or allocation, with "
-			  "the word for it.",
+	.tool = { .help = "What each function spends its time on: CPU, waiting, memory or "
+			  "allocation, and what bounds it.",
 		  .meaning =
 			  "Each function's CPU time and waits side by side, and what bounds it: cpu, memory "
 			  "(the processor waits for it), allocation, waiting, mixed; unknown if there are too "

@@ -2,7 +2,7 @@
 /*
  * section.c - the section of streams: see stream.h.
  *
- * Items and bytes that were not seen are "-", or have a bound.
+ * Unrecorded items and bytes are "-", or have a bound.
  */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_section.h"
 
-#define LIMIT 15	/* rows, where no variable says otherwise */
+#define LIMIT 15	/* rows, unless a variable says otherwise */
 
 static const struct hp_stream_row *row_at(const struct hp_cell *cell)
 {
@@ -54,7 +54,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	hp_section_cut(&hp_streams_section, report, list);
 }
 
-/* Every program reads a few small files: those don't make the table appear. */
+/* Every program reads a few small files: those do not make the table appear. */
 #define ITEMS_MIN 1000
 #define BYTES_MIN (UINT64_C(1) << 20)
 
@@ -117,7 +117,7 @@ static void cell_source(const struct hp_cell *cell, struct hp_value *value)
 	hp_cell_set_text(cell, hp_spot_text(hp_stream_spot(cell->report, row_at(cell))), value);
 }
 
-/* In the reference's words, but for errors. */
+/* In the terms of the Rust crate, except for errors. */
 static void cell_state(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_stream_row *row = row_at(cell);
@@ -158,7 +158,7 @@ static void set_partial(uint64_t count, bool is_partial, struct hp_value *value)
 	value->is_bound = is_partial;
 }
 
-/* Bytes without items: something reads it that is not seen. */
+/* Bytes without items: an unrecorded call reads it. */
 static bool has_unseen_items(const struct hp_stream_row *row)
 {
 	return row->flags & HP_STREAM_NO_ITEMS || (!row->items && row->bytes);
@@ -329,10 +329,8 @@ static void add_logs(struct hp_report *report, const void *held, cJSON *entry)
 /* --- the section --- */
 
 static const struct hp_metric metrics[] = {
-	{ "items_yielded", true, "hotpath_stream_items",
-	  .help = "Items that each stream has yielded." },
-	{ "bytes", true, "hotpath_stream_bytes",
-	  .help = "Bytes of them, as far as they are known." },
+	{ "items_yielded", true, "hotpath_stream_items", .help = "Items read from each stream." },
+	{ "bytes", true, "hotpath_stream_bytes", .help = "Their bytes, as far as known." },
 	{ "instances", true, "hotpath_stream_instances_created",
 	  .help = "Streams that were opened at this place." },
 	{ "closed_instances", true, "hotpath_stream_instances_closed",
@@ -373,8 +371,8 @@ const struct hp_section hp_streams_section = {
 	.name_all = name_all,
 	.tool = { .help = "Streams: items, bytes and their pace.",
 		  .meaning =
-			  "Items and bytes that were read, how often the place opened one, and the mean and longest "
-			  "gap between two items. The rate is from the first item to the last.",
+			  "Items and bytes that were read, how many streams the place opened, "
+			  "and the mean and longest gap between two items. The rate is from the first item to the last.",
 		  .next = "stream_logs with a row's id." },
 	.has_own_ids = true,
 	.metrics = metrics,

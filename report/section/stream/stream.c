@@ -200,7 +200,7 @@ static void process_read(struct build *b, const struct hp_process *process)
 const struct hp_symbol_spot *hp_stream_spot(struct hp_report *report,
 					    const struct hp_stream_row *row)
 {
-	/* A return address is after the call: one byte before it is of the call's line. */
+	/* A return address is after the call: the byte before it belongs to the call's line. */
 	return row->site.address ? hp_symbols_spot(report->symbols, row->site.object,
 						   row->site.address - 1, false)
 				 : NULL;

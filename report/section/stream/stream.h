@@ -23,7 +23,7 @@
 
 struct hp_stream_item {
 	struct hp_stream_entry record;
-	char *text;	/* NULL = the program gives none */
+	char *text;	/* NULL = the program provides none */
 };
 
 struct hp_stream_row {
@@ -49,10 +49,10 @@ struct hp_stream_row {
 struct hp_streams {
 	struct hp_stream_row *rows;
 	size_t count;
-	uint64_t lost;	/* instances that found no room */
+	uint64_t lost;	/* instances without room */
 };
 
-/* All of the report; freed with it. */
+/* Belongs to the report; freed with it. */
 const struct hp_streams *hp_streams_of(const struct hp_report *report);
 
 /* Where it was opened; NULL = not known. */

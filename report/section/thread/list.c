@@ -22,7 +22,7 @@ static int compare_doubles(double a, double b)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* Of a thread that no one looked at the peak is not known, and not below its average. */
+/* The peak of a thread that was never scanned is not known, and not below its average. */
 static double peak(const struct hp_model_thread *thread)
 {
 	return thread->percent_max < 0 ? thread->percent_average : thread->percent_max;
@@ -110,7 +110,7 @@ static const char *empty(struct hp_report *report)
 {
 	if (report->model.reader.header.sampler_area)
 		return "no thread lived long enough to be scanned";
-	return "threads were not watched: the helper process did not come up before the end";
+	return "threads were not watched: the helper process did not start before the end";
 }
 
 static void thread_life(const struct hp_cell *cell, struct hp_value *value)
@@ -196,7 +196,7 @@ static void thread_count(const struct hp_cell *cell, struct hp_value *value)
 
 /*
  * Seconds in user mode and in the kernel.  The kernel splits a thread's CPU time by what its
- * ticks of 10 ms met.
+ * 10 ms ticks hit.
  */
 static void thread_seconds(const struct hp_cell *cell, double share, struct hp_value *value)
 {

@@ -14,9 +14,10 @@
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
 
-#define LIMIT 15	/* rows, where no variable says otherwise */
+#define LIMIT 15	/* rows, unless a variable says otherwise */
 
-/* A process notes its CPU time before its memory is torn down, which is its parent's to learn. */
+/* A process records its CPU time before its memory is torn down; only its parent learns the
+ * rest. */
 #define END_NS 500000
 #define END_SHARE 0.05
 
@@ -31,7 +32,7 @@ static struct hp_program *program_of(struct hp_programs *programs, const char *n
 	return &programs->rows[programs->count++];
 }
 
-/* Of one that runs, or ended without a note: the sampler's last values. */
+/* For one that is running, or ended without a record: the sampler's last values. */
 static uint64_t watched_ns(const struct hp_model *model, const struct hp_model_run *run)
 {
 	uint64_t ns = 0;
@@ -78,7 +79,7 @@ static int compare_programs(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* The resources of the root's children, less those of the listed ones. */
+/* The resources of the root's children, minus those of the listed ones. */
 static void missing_set(const struct hp_model *model, struct hp_programs *programs)
 {
 	uint64_t listed_ns = 0, runs = 0, missing_ns;
@@ -163,7 +164,7 @@ static void get_peak(const struct hp_cell *cell, struct hp_value *value)
 	value->is_bound = program(cell)->is_peak_least;
 }
 
-/* Of those that failed one, else 0 once some have ended. */
+/* One of the failures, else 0 once some have ended. */
 static void get_status(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_program *row = program(cell);
@@ -216,7 +217,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	hp_section_cut(&hp_processes_section, report, list);
 }
 
-/* One process has all its figures in the first lines. */
+/* A single process has all its figures in the first lines. */
 static bool has_data(const struct hp_report *report)
 {
 	uint64_t runs = 0;

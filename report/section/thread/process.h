@@ -3,7 +3,7 @@
  * process.h - the programs that ran in the session, each with all its processes.
  *
  * A run is an image of a process: its state from one exec to the next.  One that only
- * lived from fork to exec is part of the run that followed.
+ * existed from fork to exec is part of the following run.
  */
 #ifndef HP_REPORT_SECTION_THREAD_PROCESS_H
 #define HP_REPORT_SECTION_THREAD_PROCESS_H
@@ -19,10 +19,10 @@ struct hp_program {
 	uint64_t runs;
 	uint64_t running;	/* of them */
 	uint64_t failed;	/* exit code other than 0, or killed by a signal */
-	uint64_t unknown;	/* no one noted how they ended */
-	uint64_t unmeasured;	/* did not note their CPU time and memory at their end */
+	uint64_t unknown;	/* nobody recorded how they ended */
+	uint64_t unmeasured;	/* did not record their CPU time and memory at their end */
 	int32_t status;	/* of one that failed, as from wait() */
-	uint64_t wall_ns;	/* the sum of their lives */
+	uint64_t wall_ns;	/* the sum of their lifetimes */
 	uint64_t cpu_ns;
 	double cpu_percent;	/* of the total of all programs */
 	uint64_t peak_rss_bytes;	/* of the largest; 0 = unknown */
@@ -37,8 +37,8 @@ struct hp_programs {
 	size_t count;
 	uint64_t runs;
 	uint64_t cpu_ns;
-	uint64_t unrecorded;	/* images with nothing known but their start */
-	uint64_t missing_ns;	/* CPU time of children that no row has; below the resolution it is 0 */
+	uint64_t unrecorded;	/* images of which only the start is known */
+	uint64_t missing_ns;	/* CPU time of children without a row; below the resolution it is 0 */
 	bool is_missing_known;
 };
 

@@ -13,7 +13,7 @@
 #include "report/section/core/list.h"
 #include "segment/layout/header.h"
 
-#define LIMIT 15	/* rows, where no variable says otherwise */
+#define LIMIT 15	/* rows, unless a variable says otherwise */
 
 static const struct hp_thread_row *row_of(const void *row)
 {
@@ -59,14 +59,14 @@ static void state_blocked(const struct hp_cell *cell, struct hp_value *value)
 	value->is_unknown |= !row_of(cell->row)->is_seen;
 }
 
-/* Facts from the sampler alone. */
+/* Facts known only from the sampler. */
 static void state_seen(const struct hp_cell *cell, struct hp_value *value)
 {
 	hp_cell_get_member(cell, value);
 	value->is_unknown = !row_of(cell->row)->is_seen;
 }
 
-/* Facts from the kernel alone. */
+/* Facts known only from the kernel. */
 static void state_switched(const struct hp_cell *cell, struct hp_value *value)
 {
 	hp_cell_get_member(cell, value);
@@ -95,7 +95,7 @@ static bool is_of(uint32_t kind, int wait)
 	return wait == HP_WAIT_SIGNAL ? is_signal : wait == HP_WAIT_LOCK && is_lock;
 }
 
-/* How long it has been waiting for that at the end; `*lock`: by cause; 0 = it is not. */
+/* How long it has been waiting for that at the end; `*lock`: by cause; 0 = not waiting. */
 static uint64_t waiting_for(const struct hp_locks *locks, const struct hp_thread_row *row, int wait,
 			    const struct hp_lock_row **lock)
 {
@@ -110,7 +110,7 @@ static uint64_t waiting_for(const struct hp_locks *locks, const struct hp_thread
 	return 0;
 }
 
-/* The lock that it waited for longest, be it in several waits; NULL = not known. */
+/* The lock that it waited for longest, over all waits; NULL = not known. */
 static const char *object_of(struct hp_report *report, const struct hp_thread_row *row, int wait)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
@@ -132,8 +132,8 @@ static const char *object_of(struct hp_report *report, const struct hp_thread_ro
 }
 
 /*
- * A wait is noted when the thread runs again, so the time for which it was ready by then is in
- * it, and in *Ready*.  Of that the waits get no more than the time which it did wait.
+ * A wait is recorded when the thread runs again, so it includes the time for which the thread
+ * was ready, which is also in *Ready*. So waits get at most the time that the thread did wait.
  */
 static double wait_scale(const struct hp_thread_row *thread)
 {
@@ -187,7 +187,8 @@ static void state_maker(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_lock_birth *birth = row_of(cell->row)->birth;
 
-	/* Without paths and modules, which locks and memory are recorded with, it is a bare address. */
+	/* Without paths and modules, which are recorded with locks and memory, it is a bare
+	 * address. */
 	value->is_unknown = !birth || (birth->path == HP_NONE && birth->at.object == HP_NONE);
 	if (value->is_unknown)
 		return;
@@ -324,8 +325,7 @@ const struct hp_section hp_thread_states_section = {
 		   .list_keys = HP_LOCK_KEYS,
 		   .raw_keys = "frames:[@frame]" },
 	.tool = { .help = "What threads did with their time: running, ready, waiting, and mostly for what.",
-		  .meaning =
-			  "Each thread's life in parts: running, ready without a CPU, and waiting by "
-			  "cause, with its creator.",
+		  .meaning = "Each thread's lifetime: running, ready without a CPU, and waiting by "
+			     "cause; and its creator.",
 		  .next = "who_waits_for_whom for those that waited for locks; functions_cpu for those that ran." },
 };

@@ -2,8 +2,8 @@
 /*
  * thread.c - see thread.h.
  *
- * A wait for a lock is a wait of the kernel's, too: of those of its records that
- * are for a futex none is taken where the thread itself told of waits.
+ * The kernel also records a wait for a lock: its futex records are ignored if
+ * the thread itself recorded waits.
  */
 #include "report/section/thread/thread.h"
 
@@ -16,7 +16,7 @@
 #include "report/base/memory.h"
 #include "report/section/wait/offcpu.h"
 
-#define WATCHED 0.75	/* of a thread's life, from the first scan of it to the last */
+#define WATCHED 0.75	/* of a thread's lifetime, from its first scan to its last */
 
 static struct hp_thread_row *row_of(struct hp_threads *threads, uint32_t pid, uint32_t tid)
 {
@@ -119,7 +119,7 @@ static void event_add(struct hp_report *report, struct hp_threads *threads,
 		row->waits_ns[HP_WAIT_LOCK] += (double)event->span_ns;
 }
 
-/* Where some had no room, none is taken: a share would only be of the recorded part. */
+/* If some had no room, none is used: a share would only cover the recorded part. */
 static void switches_add(struct hp_report *report, struct hp_threads *threads)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
@@ -148,7 +148,7 @@ static void switches_add(struct hp_report *report, struct hp_threads *threads)
 
 /* --- all of it --- */
 
-/* The sampler sees a thread some time after it began, and the thread knows when it did. */
+/* The sampler first scans a thread some time after its start, which the thread itself knows. */
 static void times_set(struct hp_report *report, struct hp_thread_row *row)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
@@ -166,13 +166,13 @@ static void times_set(struct hp_report *report, struct hp_thread_row *row)
 		row->life_ns = (double)ticks * report->model.ns_per_tick;
 	if (thread->tid == thread->pid && thread->pid == report->model.reader.header.root_pid)
 		row->life_ns = (double)report->model.root_ns;
-	/* The sampler's last look was before its end. */
+	/* The sampler's last scan was before its end. */
 	if (row->birth && (double)row->birth->cpu_ns > row->ran_ns)
 		row->ran_ns = (double)row->birth->cpu_ns;
 	if (row->life_ns < row->ran_ns + row->ready_ns)
 		row->life_ns = row->ran_ns + row->ready_ns;
 	row->blocked_ns = row->life_ns - row->ran_ns - row->ready_ns;
-	/* The scan of the queue and the record of the switch are of different moments. */
+	/* The scan of the queue and the switch record are from different moments. */
 	if (row->stopped_ns > row->blocked_ns)
 		row->stopped_ns = row->blocked_ns;
 	row->blocked_ns -= row->stopped_ns;
@@ -226,8 +226,8 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
 }
 
 /*
- * The first thread of a process has no parent, one seen without a birth else is one of
- * the birthless.
+ * The first thread of a process has no parent; any other one without a recorded start
+ * is counted with those without one.
  */
 static void unlisted_count(struct hp_threads *threads, const struct hp_locks *locks)
 {
@@ -276,7 +276,7 @@ struct hp_threads *hp_threads_of(struct hp_report *report)
 	return threads;
 }
 
-/* An ongoing wait may be scanned later; of threads folded into one each one's birth is unknown. */
+/* An ongoing wait may be scanned later; for folded threads, the start of each is unknown. */
 static bool is_past_and_apart(const struct hp_report *report)
 {
 	for (size_t i = 0; i < report->model.thread_count; i++)
@@ -290,7 +290,7 @@ size_t hp_threads_unseen(struct hp_report *report)
 	return is_past_and_apart(report) ? hp_threads_of(report)->unseen_count : 0;
 }
 
-/* A thread's ready time is known up to the last scan of it: of little use where that was early. */
+/* A thread's ready time is known up to its last scan: of little use if that was early. */
 void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 {
 	const struct hp_model *model = &report->model;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * thread.h - each thread's use of its time, from all sources: the sampler (CPU,
- * queue, life), the thread itself (waits for locks), the kernel's switch
- * records (other waits), its maker.
+ * queue, lifetime), the thread itself (waits for locks), the kernel's switch
+ * records (other waits), its creator.
  *
- * Folder: report/section/thread - threads: their resources and their
- *   waited for
+ * Folder: report/section/thread - threads: their resources, and what
+ *   they waited for
  * May use: report/section/wait report/section/memory report/section/cpu
  *   report/section/core report/read report/base segment/layout
  */
@@ -32,35 +32,35 @@ struct hp_thread_row {
 	const struct hp_lock_thread *waiter;	/* NULL = it waited for no lock */
 	double life_ns;
 	double ran_ns;
-	double ready_ns;	/* without a CPU, though it could run */
+	double ready_ns;	/* ready, but without a CPU */
 	double stopped_ns;	/* by a signal */
 	double blocked_ns;	/* the rest */
-	double waits_ns[HP_THREAD_WAITS];	/* of that, as far as it is known */
-	bool is_seen;	/* by the sampler: else name, queue and so waits are not known */
-	bool has_switches;	/* waits beyond those for locks are known, but for short ones */
+	double waits_ns[HP_THREAD_WAITS];	/* of that, as far as known */
+	bool is_seen;	/* by the sampler: otherwise name, queue and hence waits are not known */
+	bool has_switches;	/* waits other than for locks are known, except short ones */
 };
 
 struct hp_threads {
 	struct hp_thread_row *rows;	/* of threads that are not several folded into one */
 	size_t count;
-	struct hp_model_thread
-		*unseen;	/* those that ended between two scans, known by their birth and end */
+	struct hp_model_thread *
+		unseen;	/* those that ended between two scans, known from their recorded start and end */
 	size_t unseen_count;
-	size_t unlisted;	/* made beyond HP_THREADS_MAX, and not seen by the sampler */
+	size_t unlisted;	/* created beyond HP_THREADS_MAX, and not scanned by the sampler */
 };
 
 struct hp_threads *hp_threads_of(struct hp_report *report);
 
 /*
- * Threads that ended between two scans of the sampler, in a report about the past.  0 too if
- * several were folded into one: which of those it had seen is not known.
+ * Threads that ended between two scans of the sampler, in a report about the past.  Also 0
+ * if several were folded into one: it is unknown which of those it had scanned.
  */
 size_t hp_threads_unseen(struct hp_report *report);
 
-/* Of the threads that were watched for most of their life; `count` is of all. */
+/* For the threads that were watched for most of their lifetime; `count` is for all. */
 struct hp_thread_sums {
 	uint64_t life_ns;
-	uint64_t ready_ns;	/* without a CPU, though they could run */
+	uint64_t ready_ns;	/* ready, but without a CPU */
 	uint64_t stopped_ns;	/* by a signal; of all threads */
 	uint64_t blocked_ns;	/* the rest of the time that they did not run */
 	size_t watched;

@@ -68,7 +68,7 @@ static const char *calls_empty(struct hp_report *report)
 	return HP_NO_FUNCTIONS;
 }
 
-/* Whose time the row tells: callers have that of the function they call. */
+/* The function whose time the row shows: callers show that of the function they call. */
 static bool is_sampled(const struct hp_report *report, const struct hp_calls_row *row)
 {
 	const struct hp_calls *calls = hp_calls_of(report);
@@ -137,7 +137,7 @@ static void calls_self_high(const struct hp_cell *cell, struct hp_value *value)
 	value->number = r->self_ns + r->self_error_ns;
 }
 
-/* Of the function asked about, or of the run. */
+/* Of the requested function, or of the run. */
 static void calls_share(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_calls *calls = hp_calls_of(cell->report);
@@ -206,7 +206,7 @@ static char *description(struct hp_report *report, const struct hp_calls *calls)
 	if (calls->kind == HP_CALLS_TREE)
 		text = hp_xprintf("All paths with at least %g %% of the time.", calls->least);
 	else if (calls->kind == HP_CALLS_CALLERS)
-		text = hp_xprintf("Callers of %s, level by level: its calls and time from there.",
+		text = hp_xprintf("Callers of %s, level by level: its calls and time from each.",
 				  last);
 	else
 		text = hp_xprintf("Callees of %s, level by level.", last);
@@ -228,7 +228,7 @@ bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char
 			return false;
 		}
 		if (calls.function == HP_NONE) {
-			char *line = hp_xprintf("no function that was called fits '%s'; "
+			char *line = hp_xprintf("no called function matches '%s'; "
 						"--sort=name --limit=0 shows them",
 						name);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.h - questions to the call tree: callers and callees of a function, and
- * the tree as a whole.
+ * calls.h - queries of the call tree: callers and callees of a function, and
+ * the complete tree.
  *
- * Each is its own section, which takes the place of the report's sections.
+ * Each is its own section, which replaces the report's sections.
  */
 #ifndef HP_REPORT_SECTION_TIMING_CALLS_H
 #define HP_REPORT_SECTION_TIMING_CALLS_H
@@ -15,11 +15,11 @@
 
 enum hp_calls_kind { HP_CALLS_NONE = 0, HP_CALLS_CALLERS, HP_CALLS_CALLEES, HP_CALLS_TREE };
 
-/* A question and its answer. */
+/* A query and its answer. */
 struct hp_calls {
 	enum hp_calls_kind kind;
 	uint32_t function;	/* asked about */
-	double least;	/* rows with less of the whole are left out, percent */
+	double least;	/* rows with less of the total are left out, percent */
 	struct hp_calls_row *rows;	/* in the order of the table */
 	size_t count;
 	size_t found;	/* rows there are */
@@ -27,7 +27,7 @@ struct hp_calls {
 };
 
 struct hp_calls_row {
-	uint32_t function;	/* place in the model, HP_NONE = no one: threads and processes begin here */
+	uint32_t function;	/* place in the model, HP_NONE = none: threads and processes begin here */
 	uint32_t above;	/* place of this row's parent; of the first: its own */
 	unsigned depth;
 	double calls;
@@ -38,26 +38,27 @@ struct hp_calls_row {
 };
 
 /*
- * Makes it the report's answer.  `name` is a function's name, whole or short, or a part
- * of it, or /regex/; the heaviest one that fits is taken, and others are listed. False
- * = none exists, which is reported too.
+ * Makes it the report's answer.  `name` is a function's name, full or short, or a part
+ * of it, or /regex/; the heaviest match is chosen, and others are listed. False = no
+ * match, which is reported too.
  */
 bool hp_calls_init(struct hp_report *report, enum hp_calls_kind kind, const char *name,
 		   double least_percent, hp_complain complain, void *context);
 
-/* The request of hp_calls_init; NULL = nothing. */
+/* The request of hp_calls_init; NULL = none. */
 struct hp_calls *hp_calls_of(const struct hp_report *report);
 
 /*
- * The same of one function of the model, callers or callees: the heaviest `limit`
- * rows in the order of the table.  Sections stay as they are; to be released.
+ * The same for one function of the model, callers or callees: the heaviest
+ * `limit` rows in the order of the table. Does not affect sections; to be
+ * released.
  */
 void hp_calls_ask(struct hp_report *report, struct hp_calls *calls, uint64_t limit);
 void hp_calls_release(struct hp_calls *calls);
 
 /*
  * All paths with own time, "outer;inner NS" a line: collapsed stacks, as flame
- * graph programs read them.  NS is the path's own time, so the sum is the whole.
+ * graph programs read them.  NS is the path's own time, so the sum is the total.
  */
 void hp_folded_write(struct hp_report *report, FILE *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls_find.c - which function is meant by a name.
+ * calls_find.c - finds the function for a name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 
-#define TOLD_MAX 3	/* other functions that fit */
+#define TOLD_MAX 3	/* other functions that match */
 
 static bool is_called(const char *whole, const char *name, size_t depth)
 {
@@ -22,7 +22,7 @@ static bool is_called(const char *whole, const char *name, size_t depth)
 	return is_it;
 }
 
-/* The name that is shown, the whole one, or the last part; parameters may be missing. */
+/* The displayed name, the full one, or the last part; parameters may be missing. */
 static bool is_named(struct hp_report *report, const struct hp_model_function *f, const char *name)
 {
 	const char *whole = hp_report_name(report, f);
@@ -84,7 +84,7 @@ uint32_t hp_calls_find(struct hp_report *report, const char *name, hp_complain c
 			count = 0;
 		best = fit;
 		fitting[count++] = i;
-		/* The heaviest stays in front. */
+		/* The heaviest stays first. */
 		if (model->functions[i].total_ns > model->functions[fitting[0]].total_ns) {
 			fitting[count - 1] = fitting[0];
 			fitting[0] = i;

@@ -8,8 +8,8 @@
 #include "report/section/timing/calls.h"
 
 /*
- * calls_find.c: the heaviest of the functions that fit `name` best; HP_NONE = none
- * does.  Others that fit are listed.
+ * calls_find.c: the heaviest of the functions that match `name` best; HP_NONE =
+ * none. Other matches are listed.
  */
 uint32_t hp_calls_find(struct hp_report *report, const char *name, hp_complain complain,
 		       void *context);
@@ -19,7 +19,7 @@ void hp_calls_function_fill(struct hp_report *report, struct hp_calls *calls);
 
 /*
  * The heaviest `shown` of them in the order of the table: a row's children
- * follow it at once, the heaviest first.
+ * follow it directly, the heaviest first.
  */
 struct hp_calls_row *hp_calls_arranged(const struct hp_calls_row *rows, size_t count, size_t shown);
 

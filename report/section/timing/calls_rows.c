@@ -2,9 +2,9 @@
 /*
  * calls_rows.c - a function's callers and callees, level by level.
  *
- * A function stands in the tree once for each path that leads to it.  Its
- * callers' table takes all these nodes together and goes up, level by level,
- * its callees' table goes down: a row is the set of the nodes that one function
+ * A function is in the tree once for each path that leads to it. Its
+ * callers' table starts from all these nodes together and goes up, level by
+ * level; its callees' table goes down: a row is the set of the nodes that one function
  * has there.  A set's total never exceeds that of its parent, so when rows are
  * too many the heaviest are shown, with all their ancestors.
  */
@@ -37,12 +37,12 @@ struct search {
 	const struct hp_calls *asked;
 	bool is_up;
 	uint32_t *first;	/* of each node: its first callee, */
-	uint32_t *next;	/* and the next one beside it; 0 = none */
+	uint32_t *next;	/* and its next sibling; 0 = none */
 	double least_ns;
 	struct hp_calls_row *rows;
 	size_t count;
 	size_t room;
-	struct level *levels;	/* still to be looked at */
+	struct level *levels;	/* still to be processed */
 	size_t level_count;
 	size_t level_room;
 };
@@ -202,7 +202,7 @@ static int compare_totals(const void *left, const void *right, void *context)
 	return a < b ? -1 : a > b;
 }
 
-/* Places of the heaviest `most` rows; their parent is heavier, or comes earlier. */
+/* Places of the heaviest `most` rows; their parent is heavier, or earlier. */
 static uint32_t *heaviest(const struct hp_calls_row *rows, size_t count)
 {
 	uint32_t *places = hp_xcalloc(count, sizeof(*places));

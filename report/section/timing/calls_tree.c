@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls_tree.c - the call tree as a whole: as rows, and as collapsed stacks.
+ * calls_tree.c - the complete call tree: as rows, and as collapsed stacks.
  */
 #include <stdlib.h>
 
 #include "report/section/timing/calls_part.h"
 #include "report/base/memory.h"
 
-/* Nodes whose path has a function that the focus lets through. */
+/* Nodes whose path has a function that passes the focus. */
 static bool *focused(struct hp_report *report)
 {
 	const struct hp_model *model = &report->model;
@@ -23,7 +23,7 @@ static bool *focused(struct hp_report *report)
 	return is_in;
 }
 
-/* And those on the way there. */
+/* And those on the path to them. */
 static void focused_widen(const struct hp_model *model, bool *is_in)
 {
 	for (uint32_t i = (uint32_t)model->node_count; i-- > 1;)

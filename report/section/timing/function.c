@@ -81,7 +81,7 @@ static const char *describe(const struct hp_report *report)
 		       : "Function execution time metrics.";
 }
 
-/* Shares are of the wall time of main, which threads side by side exceed. */
+/* Shares are relative to the wall time of main, which parallel threads exceed. */
 static const char *note(struct hp_report *report)
 {
 	for (size_t i = 0; i < report->model.function_count; i++)
@@ -136,7 +136,7 @@ static struct sum sum_of_row(const struct hp_cell *cell)
 	return (struct sum){ f->total_ns, f->total_low_ns, f->total_high_ns };
 }
 
-/* In a recursion the mean is over all calls, and no share of the total: it has the same error. */
+/* In a recursion the mean is over all calls, not a share of the total: it has the same error. */
 static struct sum average_of(const struct hp_cell *cell)
 {
 	const struct hp_model_function *f = cell->row;
@@ -176,7 +176,8 @@ static void average_high(const struct hp_cell *cell, struct hp_value *value)
 	value->is_unknown = mean.ns < 0;
 }
 
-/* No call took longer than all of them, whose sum may have been cut to fit into the caller's. */
+/* No call took longer than all of them, whose sum may have been reduced to fit into the
+ * caller's. */
 static void function_percentile(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_model_function *f = cell->row;
@@ -393,11 +394,11 @@ const struct hp_section hp_functions_section = {
 			  "Wall time of each instrumented function's calls, measured at entry and "
 			  "exit. All calls are counted; very frequent ones are sampled, and the total "
 			  "is estimated from the samples. total includes callees: shares add up to "
-			  "more than 100 %. Times are of "
-			  "the program as compiled, less the hooks: without instrumentation the compiler "
+			  "more than 100 %. Times are those of the program as compiled, minus "
+			  "the hooks: without instrumentation the compiler "
 			  "inlines more, and functions of a few ns take less.",
 		  .next = "hot_path for the chain of calls; function_timing_logs for its slowest "
-			  "calls; functions_cpu "
-			  "to tell computing from waiting, offcpu where it waits." },
+			  "calls; functions_cpu to tell computing from waiting, offcpu for where "
+			  "it waits." },
 	.has_own_ids = true,
 };

@@ -22,11 +22,11 @@ struct hp_path_row {
 
 const char *hp_functions_empty(struct hp_report *report);
 
-/* The orders that this table has beside its columns, up to NULL; whether a word is one of them. */
+/* The orders that this table has besides its columns, up to NULL; whether a word is one of them. */
 extern const char *const hp_functions_sorts[];
 bool hp_functions_sorts_by(const char *word);
 
-/* The function that takes most of the time itself; NULL = none was called. */
+/* The function with the largest own time; NULL = none was called. */
 const struct hp_model_function *hp_functions_busiest(struct hp_report *report);
 
 /* JSON: the first members of lists of functions, and those after their description. */

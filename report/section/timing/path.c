@@ -14,7 +14,7 @@
 #include "report/section/core/list.h"
 
 #define TREE_MAX 1000	/* nodes of the tree in JSON */
-#define PATH_MIN 0.005	/* the path ends where less of its start is left */
+#define PATH_MIN 0.005	/* the path ends when less of its start is left */
 
 /* The chain, the outermost first. */
 struct path {
@@ -22,7 +22,7 @@ struct path {
 	size_t count;
 };
 
-/* The node to go through: the heaviest one that the focus lets through. */
+/* The node to go through: the heaviest one that passes the focus. */
 static uint32_t path_through(struct hp_report *report)
 {
 	const struct hp_model *model = &report->model;

@@ -47,7 +47,7 @@ static double alive(struct hp_report *report)
 	return count;
 }
 
-/* Ids are by place in the list of channels, so that they stay. */
+/* Ids follow the list of channels, so that they are stable. */
 static void queues_add(struct hp_report *report, struct build *b, uint32_t first)
 {
 	const struct hp_channels *channels = hp_channel_view_channels(hp_channel_view(report));

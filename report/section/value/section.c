@@ -14,7 +14,7 @@
 #include "report/section/value/value.h"
 #include "segment/section_key.h"
 
-#define SHORT 24 /* columns of a value in tables */
+#define SHORT 24	/* columns of a value in tables */
 
 /* --- lists --- */
 
@@ -47,7 +47,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	hp_section_cut(&hp_debug_section, report, list);
 }
 
-/* Gauges that always exist don't justify a table by themselves. */
+/* Gauges that always exist do not justify a table on their own. */
 static bool has_data(const struct hp_report *asked)
 {
 	const struct hp_values *values = hp_values_of((struct hp_report *)(uintptr_t)asked);
@@ -100,7 +100,7 @@ static void cell_last(const struct hp_cell *cell, struct hp_value *value)
 	hp_cell_set_text(cell, hp_shown_text(&row_at(cell)->last), value);
 }
 
-/* Tables: as much as leaves room for the other columns. */
+/* Tables: shortened to leave room for the other columns. */
 static void cell_short(const struct hp_cell *cell, struct hp_value *value)
 {
 	char *text = hp_shown_text(&row_at(cell)->last);
@@ -162,7 +162,7 @@ static void cell_source(const struct hp_cell *cell, struct hp_value *value)
 		value->text = row->is_free ? "hotpath" : "?";
 }
 
-/* Tables: the file alone. */
+/* Tables: only the file. */
 static void cell_file(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_value_row *row = row_at(cell);
@@ -249,7 +249,7 @@ const struct hp_section hp_debug_section = {
 	.is_quiet = true,
 	.has_data = has_data,
 	.about = "Last values of HOTPATH_DBG, HOTPATH_VAL and gauges.",
-	.none = "the program shows none: HOTPATH_DBG, HOTPATH_VAL and HOTPATH_GAUGE_SET of hotpath.h do",
+	.none = "the program shows none; HOTPATH_DBG, HOTPATH_VAL and HOTPATH_GAUGE_SET of hotpath.h show values",
 	.note = note,
 	.extra = { .head = add_head,
 		   .data = add_location,
@@ -258,8 +258,8 @@ const struct hp_section hp_debug_section = {
 	.has_own_ids = true,
 	.tool = { .help = "Expressions, values and gauges that the program shows.",
 		  .meaning =
-			  "The last value of each expression (dbg), key (val) and gauge, how often it was set, "
-			  "and of gauges the least and the largest. Those with the source hotpath always exist.",
+			  "The last value of each expression (dbg), key (val) and gauge, how "
+			  "often it was set, and the least and largest value of gauges. Those with the source hotpath always exist.",
 		  .next = "gauge_logs, dbg_logs or val_logs with a row's id." },
 	.metrics = metrics,
 	.labels = labels,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - values as people read them.
+ * text.c - values as text for people.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -39,7 +39,7 @@ static double double_of(uint64_t bits)
 	return number;
 }
 
-/* The fewest digits that say which number it is. */
+/* The fewest digits that identify the number. */
 static char *double_text(double number, int digits, int most)
 {
 	char room[64];
@@ -50,7 +50,7 @@ static char *double_text(double number, int digits, int most)
 	return hp_xstrdup(room);
 }
 
-/* A float has been given as one: the same of its few digits. */
+/* The value was a float: the same with its fewer digits. */
 static char *float_text(double number)
 {
 	char room[64];

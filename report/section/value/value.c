@@ -71,7 +71,7 @@ static void logs_read(struct hp_reader *reader, struct hp_value_row *row,
 		free(row->logs[--row->log_count].source);
 }
 
-/* Types with bytes: the newest that is complete; its writer may have been killed before it was. */
+/* Types with bytes: the newest complete one; its writer may have been killed halfway. */
 static void last_read(struct hp_value_row *row, const struct hp_value_log *log)
 {
 	struct hp_value_seen seen = { .number = 0 };
@@ -144,7 +144,7 @@ static struct hp_value_row *row_add(struct hp_values *values, size_t *room)
 	return &values->rows[values->count];
 }
 
-/* The list begins with the newest: ids count from the oldest one on. */
+/* The list begins with the newest: ids count from the oldest. */
 static void order_turn(struct hp_values *values, size_t from)
 {
 	for (size_t a = from, b = values->count; a + 1 < b; a++) {
@@ -166,7 +166,7 @@ static void list_read(struct hp_reader *reader, uint64_t at, struct hp_values *v
 	order_turn(values, from);
 }
 
-/* Two processes may have one of the same name: then each says whose it is. */
+/* Two processes may have one of the same name: then each shows its process. */
 static void names_settle(struct hp_values *values)
 {
 	for (size_t i = 0; i < values->count; i++)

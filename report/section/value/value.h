@@ -18,51 +18,51 @@
 #include "report/section/core/report.h"
 #include "segment/layout/value.h"
 
-#define HP_VALUE_LOGGED 50 /* changes that are shown */
-#define HP_VALUE_FREE 100001 /* ids of the gauges that the program does not set, from here on */
+#define HP_VALUE_LOGGED 50	/* changes that are shown */
+#define HP_VALUE_FREE 100001	/* ids of the gauges that the program does not set, from here on */
 
-/* A value as it was, with the bytes of the types that have some. */
+/* A value, with the bytes of the types that have some. */
 struct hp_value_seen {
-	uint64_t number; /* of the change; 0 = not known */
+	uint64_t number;	/* of the change; 0 = not known */
 	uint64_t ticks;
 	uint32_t tid;
-	uint32_t type; /* enum hp_value_type */
+	uint32_t type;	/* enum hp_value_type */
 	uint64_t bits;
 	char bytes[HP_VALUE_BYTES];
-	char *source; /* FILE:LINE; NULL = unknown */
+	char *source;	/* FILE:LINE; NULL = unknown */
 };
 
 struct hp_value_row {
 	uint32_t id;
-	uint32_t kind; /* enum hp_value_kind */
+	uint32_t kind;	/* enum hp_value_kind */
 	uint32_t pid;
 	char *name;
-	char *file; /* NULL = unknown, or no place of the program */
+	char *file;	/* NULL = unknown, or not a place in the program */
 	uint32_t line;
-	bool is_free; /* a gauge that the program does not set */
-	bool is_one_of; /* other processes have one of this name */
-	bool is_bytes; /* its numbers are */
-	uint64_t count; /* of changes */
+	bool is_free;	/* a gauge that the program does not set */
+	bool is_one_of;	/* other processes have one of this name */
+	bool is_bytes;	/* its numbers are */
+	uint64_t count;	/* of changes */
 	struct hp_value_seen last;
-	double least; /* of a gauge; +inf = not known */
-	double most; /* -inf = not known */
-	struct hp_value_seen *logs; /* the newest first */
+	double least;	/* of a gauge; +inf = not known */
+	double most;	/* -inf = not known */
+	struct hp_value_seen *logs;	/* the newest first */
 	size_t log_count;
 };
 
 struct hp_values {
 	struct hp_value_row *rows;
 	size_t count;
-	uint64_t lost; /* changes without details */
+	uint64_t lost;	/* changes without details */
 };
 
-/* All of the report; freed with it. */
+/* Belongs to the report; freed with it. */
 const struct hp_values *hp_values_of(struct hp_report *report);
 
 /* Gauges of data recorded anyway are added (free.c). */
 void hp_values_add_free(struct hp_report *report, struct hp_values *values, size_t *room);
 
-/* As people read it: fresh. */
+/* As text for people: fresh. */
 char *hp_shown_text(const struct hp_value_seen *seen);
 
 /* As a number; false = not one. */

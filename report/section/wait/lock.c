@@ -23,7 +23,7 @@ static void keep_label(struct hp_lock_row *row, char *label)
 		free(label);
 }
 
-/* Returns false if its channel isn't one. */
+/* Returns false if its channel is invalid. */
 static bool row_of_channel(struct hp_lock_build *b, const struct hp_lock *record,
 			   struct hp_lock_row *row)
 {

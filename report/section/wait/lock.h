@@ -22,8 +22,8 @@ struct hp_lock_row {
 	uint32_t kind;	/* enum hp_lock_kind */
 	uint32_t number;	/* as in the segment */
 	bool is_made;
-	uint32_t inside;	/* as in the segment: bytes from the begin of its block, plus 1; 0 = unknown */
-	uint32_t offset;	/* of one that its site made, too; of the first of several */
+	uint32_t inside;	/* as in the segment: bytes from the start of its block, plus 1; 0 = unknown */
+	uint32_t offset;	/* of one created by its site, too; of the first of several */
 	uint32_t block;	/* bytes of that block; 0 = not known */
 	uint64_t objects;	/* how many this is */
 	struct hp_lock_place at;	/* of a static one; else address 0 */
@@ -31,9 +31,9 @@ struct hp_lock_row {
 	char *label;	/* the program's name for it, the path of a file; NULL = none */
 	uint64_t channel;	/* of a HP_LOCK_CHANNEL: offset of its hp_channel */
 	uint32_t channel_kind;	/* enum hp_channel_kind */
-	bool is_found;	/* that channel was there before the program */
-	bool is_both;	/* of a semaphore: a thread took from it and posted to it, too */
-	uint32_t posting;	/* of a semaphore: number of the last waiter that posted; 0 = none did */
+	bool is_found;	/* that channel was inherited */
+	bool is_both;	/* of a semaphore: some thread both took from it and posted to it */
+	uint32_t posting;	/* of a semaphore: number of the last waiter that posted; 0 = none */
 	uint32_t taking;	/* and that took */
 	struct hp_lock_sum sums[HP_SIDES];
 };
@@ -47,7 +47,7 @@ struct hp_lock_contest {
 	struct hp_lock_place at;
 	struct hp_lock_place holder;	/* the place where the holder acquired it */
 	uint32_t path;	/* of the waiter: place in paths, or HP_NONE */
-	uint32_t from;	/* by which it was released in the longest wait that knows, or HP_NONE */
+	uint32_t from;	/* that released it in the longest wait with a known one, or HP_NONE */
 	uint32_t from_tid;	/* by this thread; 0 = not known */
 	uint64_t from_ticks;	/* how long that wait was */
 	uint64_t count;
@@ -58,7 +58,7 @@ struct hp_lock_contest {
 	uint32_t tid;
 };
 
-/* A lock that a thread had at the end. */
+/* A lock that a thread held at the end. */
 struct hp_lock_hold {
 	uint32_t lock;
 	uint32_t pid;
@@ -89,7 +89,7 @@ struct hp_lock_order {
 	struct hp_lock_place taken_at;
 };
 
-/* A thread at a barrier, or several one after the other. */
+/* A thread at a barrier, or several in succession. */
 struct hp_lock_party {
 	uint32_t lock;	/* place in rows */
 	uint32_t pid;
@@ -104,7 +104,7 @@ struct hp_lock_thread {
 	uint32_t tid;
 	uint64_t waited[HP_WAIT_CLASSES];	/* ticks; of waits that have ended */
 	size_t contest_first;	/* its contests, in hp_locks.contests */
-	size_t contest_end;	/* the same: not known, as other threads used the waiter before */
+	size_t contest_end;	/* the same: not known, since other threads used the waiter before */
 };
 
 /* A thread's creator. */
@@ -116,7 +116,7 @@ struct hp_lock_birth {
 	struct hp_lock_place at;	/* of the call that made it */
 	struct hp_lock_place routine;	/* its first function */
 	uint64_t start;	/* ticks */
-	uint64_t end;	/* 0 = it went on at the end */
+	uint64_t end;	/* 0 = in progress at the end */
 	uint64_t cpu_ns;	/* with `end` */
 };
 
@@ -138,8 +138,8 @@ struct hp_locks {
 	size_t thread_count;
 	struct hp_lock_birth *births;
 	size_t birth_count;
-	uint64_t birthless;	/* threads that were made, and have no record of it */
-	uint64_t lost;	/* acquisitions that are nowhere else */
+	uint64_t birthless;	/* created threads without a record */
+	uint64_t lost;	/* acquisitions that are counted nowhere else */
 	uint64_t untold;	/* acquisitions whose hold is unknown */
 	uint64_t end_ticks;	/* the last moment known */
 };
@@ -148,7 +148,7 @@ struct hp_locks {
 void hp_locks_init(struct hp_locks *locks, struct hp_model *model);
 void hp_locks_release(struct hp_locks *locks);
 
-/* The order that contradicts locks->orders[i]; NULL = none exists. */
+/* The order that contradicts locks->orders[i]; NULL = none. */
 const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size_t i);
 
 /* A lock, not several that share a row. */

@@ -43,8 +43,8 @@ struct hp_lock_place hp_lock_build_place(struct hp_lock_build *b, uint64_t modul
 }
 
 /*
- * A list is read once, and not for each address in it: thousands of threads would use up the steps that
- * the reader takes before it calls a segment damaged.
+ * A list is read once, not for each address: thousands of threads would use up the steps after
+ * which the reader considers a segment damaged.
  */
 static void read_modules(struct hp_lock_build *b, uint64_t at)
 {
@@ -148,7 +148,8 @@ static uint64_t draws_of(const struct hp_use *use, const struct hp_spread *sprea
 	return use->sampled - rare * too_many;
 }
 
-/* The last gaps may have been longer than those that the thread knew when it drew its last hold. */
+/* The last gaps may have been longer than those that the thread knew when it sampled its last
+ * hold. */
 static void last_looks(const struct hp_segment *segment, struct hp_hold_sums *sums)
 {
 	const struct hp_looks *looks = hp_segment_looks(segment);
@@ -208,8 +209,8 @@ static void add_party(struct hp_lock_build *b, const struct hp_waiter *waiter,
 }
 
 /*
- * A semaphore that one thread posts to and another one takes from passes tokens;
- * where a thread does both it may be a lock, or a number of free places.
+ * A semaphore that one thread posts and another takes passes tokens; if one
+ * thread does both, it may be a lock or a count of free slots.
  */
 static void add_poster(struct hp_lock_build *b, const struct hp_use *use, struct hp_lock_row *row)
 {

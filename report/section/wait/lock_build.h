@@ -24,7 +24,7 @@ struct hp_lock_build {
 	struct hp_map same;	/* its identity -> place + 1 */
 	struct hp_map uses;	/* offset of a hp_use -> place of its lock + 1 */
 	struct hp_map objects;	/* offset of a hp_object -> place in model->objects, or HP_NONE */
-	uint32_t waiter;	/* number of the one that is read, from 1 */
+	uint32_t waiter;	/* number of the one being read, from 1 */
 	size_t room;
 	size_t contest_room;
 	size_t hold_room;
@@ -33,7 +33,7 @@ struct hp_lock_build {
 	size_t thread_room;
 	size_t party_room;
 	size_t birth_room;
-	uint64_t modules_at;	/* the list that `modules` has */
+	uint64_t modules_at;	/* the list that is in `modules` */
 	struct hp_lock_module *modules;
 	size_t module_count;
 	size_t module_room;
@@ -50,14 +50,14 @@ static inline uint64_t hp_lock_larger(uint64_t a, uint64_t b)
 struct hp_lock_place hp_lock_build_place(struct hp_lock_build *b, uint64_t module,
 					 uint64_t address);
 
-/* A plain address of a running process, in one of the modules that it has. */
+/* A plain address of a running process, in one of its modules. */
 struct hp_lock_place hp_lock_build_plain(struct hp_lock_build *b, uint64_t modules,
 					 uint64_t address);
 
 /* Place in locks->paths of the path that ends with this step; HP_NONE = not known. */
 uint32_t hp_lock_build_path(struct hp_lock_build *b, uint32_t step);
 
-/* Place + 1 of an equal row, which is made if none exists: a copy, whose label is taken over. */
+/* Place + 1 of an equal row, which is created if none exists: a copy, whose label is taken over. */
 uint32_t hp_lock_build_row(struct hp_lock_build *b, const struct hp_lock_row *row);
 
 /* Place of an equal row, HP_NONE = none exists. */
@@ -73,7 +73,7 @@ void hp_lock_read_births(struct hp_lock_build *b, uint64_t at, uint64_t modules)
 
 /* --- lock_fold.c --- */
 
-/* Rows of one place become one; each pair of an order stays once, sorted. */
+/* Rows of one place become one; each pair of an order is kept once, sorted. */
 void hp_lock_fold(struct hp_lock_build *b);
 
 #endif

@@ -38,7 +38,7 @@ void hp_lock_get_timed(const struct hp_cell *cell, struct hp_value *value)
 	value->number = (double)(sum->timed + sum->sampled);
 }
 
-/* A getter's value of the holds: a sum or a mean, with its interval, ticks. */
+/* A getter's value for holds: a sum or a mean, with its interval, ticks. */
 struct range {
 	double low;
 	double ticks;	/* < 0 = not known */

@@ -2,7 +2,7 @@
 /*
  * lock_cells.h - getters for one side of a lock.
  *
- * They are the same for each side and each section: the column's member is the
+ * They are the same for each side and section: the column's member is the
  * place of the struct hp_lock_sum.  Values without a getter are members of
  * that.
  */
@@ -18,7 +18,7 @@ void hp_lock_set_ticks(const struct hp_cell *cell, double ticks, struct hp_value
 void hp_lock_get_wait_mean(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_wait_percentile(const struct hp_cell *cell, struct hp_value *value);
 
-/* Holds that have ended, as far as they are known; how many of them were timed. */
+/* Ended holds, as far as known; how many of them were timed. */
 void hp_lock_get_timed(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_hold_percentile(const struct hp_cell *cell, struct hp_value *value);
 
@@ -36,7 +36,7 @@ void hp_lock_get_hold_most(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_hold_most_text(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_hold_most_high(const struct hp_cell *cell, struct hp_value *value);
 
-/* The row is a struct hp_lock_row: its name, its number, its C type, the place that made it. */
+/* The row is a struct hp_lock_row: its name, its number, its C type, the place that created it. */
 void hp_lock_get_name(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_id(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_type(const struct hp_cell *cell, struct hp_value *value);

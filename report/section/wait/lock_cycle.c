@@ -3,7 +3,7 @@
  * lock_cycle.c - see lock_cycle.h.
  *
  * Locks are the nodes of a graph, orders its edges.  From each edge the shortest
- * way back is looked for, breadth first.  A circle begins with its first lock in
+ * way back is searched, breadth first. A circle begins with its first lock in
  * the list, so that it is shown once.
  */
 #include "report/section/wait/lock_cycle.h"
@@ -12,7 +12,7 @@
 
 #include "report/base/memory.h"
 
-#define EDGES_MAX 20000	/* with more of them circles would take long to find */
+#define EDGES_MAX 20000	/* with more, circles would take long to find */
 
 struct search {
 	const struct hp_locks *locks;
@@ -39,7 +39,7 @@ static size_t first_of(const struct hp_locks *locks, uint32_t held)
 	return low;
 }
 
-/* Which locks is not told of rows that are many. */
+/* Rows for many locks do not identify the lock. */
 static bool is_edge(const struct hp_locks *locks, size_t i)
 {
 	const struct hp_lock_order *order = &locks->orders[i];
@@ -58,8 +58,8 @@ static void reach(struct search *s, const struct hp_lock_order *edge, uint32_t d
 }
 
 /*
- * The shortest way from the edge back to where it began, over locks that stand after
- * that; false = none.
+ * The shortest way from the edge back to its start, over later locks in the list;
+ * false = none.
  */
 static bool find(struct search *s, const struct hp_lock_order *first)
 {

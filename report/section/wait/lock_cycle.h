@@ -10,9 +10,9 @@
 
 #include "report/section/wait/lock.h"
 
-#define HP_CYCLE_MAX 8	/* locks of a circle; longer ones are not looked for */
+#define HP_CYCLE_MAX 8	/* locks of a circle; longer ones are not searched for */
 
-/* edges[i] took the lock that edges[i + 1] held; the last one that of the first. */
+/* edges[i] took the lock that edges[i + 1] held; the last one took that of the first. */
 struct hp_lock_cycle {
 	const struct hp_lock_order *edges[HP_CYCLE_MAX];
 	size_t count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock_fold.c - locks of one place that were not all told apart become one row.
+ * lock_fold.c - locks of one place that cannot all be distinguished become one row.
  */
 #include <stdlib.h>
 
@@ -61,8 +61,8 @@ static void sum_move(struct hp_lock_sum *to, struct hp_lock_sum *from)
 }
 
 /*
- * Where a site has so many locks that they were not all told apart, none is: of
- * each process the first ones would stand alone, by chance.
+ * If a site has too many locks to distinguish all, none is: otherwise the first
+ * ones of each process would be separate by chance.
  */
 static void fold_sites(struct hp_lock_build *b)
 {
@@ -114,7 +114,7 @@ static int compare_orders(const void *left, const void *right)
 	return a->taken < b->taken ? -1 : a->taken > b->taken;
 }
 
-/* Of a pair that several threads noted one stays. */
+/* Of a pair recorded by several threads, one is kept. */
 static void sort_orders(struct hp_locks *locks)
 {
 	size_t count = 0;
@@ -127,7 +127,7 @@ static void sort_orders(struct hp_locks *locks)
 	locks->order_count = count;
 }
 
-/* Of locks that share a row nothing can be concluded: they may be others each time. */
+/* Locks that share a row allow no conclusion: they may be different ones each time. */
 bool hp_lock_is_one(const struct hp_lock_row *row)
 {
 	return row->number != HP_LOCK_MORE && (row->number != HP_LOCK_LABEL || row->objects <= 1);
@@ -149,7 +149,7 @@ const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size
 #define CLOCK_ERROR_NS 3	/* cost of a timed hold beyond the hold itself */
 #define CLOCK_ERROR_EXACT_NS 5
 
-/* Only one thread can have it at a time. */
+/* Only one thread can hold it at a time. */
 static bool is_exclusive(const struct hp_lock_row *row, int side)
 {
 	return hp_lock_is_one(row) && row->objects <= 1 &&

@@ -24,8 +24,8 @@ static bool is_at(const struct hp_locks *locks, size_t i, const void *row)
 }
 
 /*
- * Of the threads that arrived there, those that waited least and most: the least one is
- * waited for; NULL = fewer than two.
+ * Among the threads that arrived there, those that waited least and most: the others
+ * wait for the former; NULL = fewer than two.
  */
 static const struct hp_lock_party *latest(const struct hp_report *report, const void *row,
 					  const struct hp_lock_party **earliest)
@@ -283,7 +283,7 @@ static const struct hp_column rwlock_columns[] = {
 	{ 0 },
 };
 
-/* How long they are held no one knows: see preload/lock/hook_file.c. */
+/* How long they are held is unknown: see preload/lock/hook_file.c. */
 static const struct hp_column file_lock_columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = hp_lock_get_id },
 	{ "File", "label", "label", HP_UNIT_NAME, .get = hp_lock_get_name },
@@ -354,7 +354,7 @@ static uint64_t used(const struct hp_lock_row *lock)
 	return count;
 }
 
-/* GLib's are in one table with those of the C library. */
+/* GLib's are in the same table as those of the C library. */
 static bool is_of(const struct hp_lock_row *lock, uint32_t kind)
 {
 	return lock->kind == kind || (lock->kind == HP_LOCK_GRWLOCK && kind == HP_LOCK_RWLOCK) ||
@@ -527,7 +527,7 @@ const struct hp_section hp_rw_locks_section = {
 			   "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
 			   "write_wait_percentiles:o read_acquire_percentiles:o write_acquire_percentiles:o" },
 	.tool = { .help = "Reader-writer locks: how often taken, how long waited for and held.",
-		  .meaning = "As mutexes, for reader-writer locks.",
+		  .meaning = "Like mutexes, for reader-writer locks.",
 		  .next = "who_waits_for_whom." },
 };
 
@@ -617,6 +617,7 @@ const struct hp_section hp_file_locks_section = {
 			   "has_custom_label:b location:@location iter:i read_wait_percentiles:o "
 			   "write_wait_percentiles:o" },
 	.tool = { .help = "Locks on files (flock, lockf, fcntl): how often taken, how long waited for.",
-		  .meaning = "As rw_locks, for locks on files; how long they are held is unknown.",
+		  .meaning =
+			  "Like rw_locks, for locks on files; how long they are held is unknown.",
 		  .next = "who_waits_for_whom for the places." },
 };

@@ -11,7 +11,7 @@
 #include "report/base/memory.h"
 #include "report/name/name.h"
 
-/* A return address is after the call: one byte before it is of the call's line. */
+/* A return address is after the call: the byte before it belongs to the call's line. */
 const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
 					  const struct hp_lock_place *place)
 {
@@ -32,9 +32,10 @@ const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
 			       false);
 }
 
-#define RANKED_MAX 4096	/* locks; with more of them the numbers of the segment do */
+#define RANKED_MAX 4096	/* locks; with more, the segment's numbers are used */
 
-/* How many locks that are the same member of a block of the same place came before: the segment counts all of that place. */
+/* How many earlier locks are the same member of a block from the same place: the segment counts
+ * all of that place. */
 static uint32_t rank_of(struct hp_report *report, const struct hp_lock_row *lock)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
@@ -53,7 +54,7 @@ static uint32_t rank_of(struct hp_report *report, const struct hp_lock_row *lock
 	return rank;
 }
 
-/* "Session::m": a lock on the heap by the member that it is; NULL = not known. */
+/* "Session::m": a lock on the heap, named after its member; NULL = not known. */
 static char *owner_text(struct hp_report *report, const struct hp_lock_row *lock)
 {
 	struct hp_text_cell cell;
@@ -75,7 +76,7 @@ static char *owner_text(struct hp_report *report, const struct hp_lock_row *lock
 	return numbered;
 }
 
-/* "jobs", or "accounts[7].m" of a variable that has a lock inside. */
+/* "jobs", or "accounts[7].m" for a variable that contains a lock. */
 static char *static_text(struct hp_report *report, const struct hp_lock_row *lock)
 {
 	const struct hp_symbol_spot *spot =

@@ -49,7 +49,7 @@ static bool caller_add(char **text, const char *name, bool is_short)
 	return true;
 }
 
-/* The innermost function that isn't a wrapper of a lock; the innermost one if all are. */
+/* The innermost function that is not a wrapper of a lock; the innermost one if all are. */
 static size_t first_of(struct hp_report *report, const struct hp_lock_path *path)
 {
 	const struct hp_symbol_spot *spot;

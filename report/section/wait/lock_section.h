@@ -39,7 +39,7 @@ const struct hp_locks *hp_lock_view_locks(const struct hp_lock_view *view);
 /* Locks that were taken in orders that contradict each other. */
 const struct hp_lock_cycle *hp_lock_view_cycles(const struct hp_lock_view *view, size_t *count);
 
-/* Asks for all names: a kept run has to carry them. */
+/* Requests all names: a kept run must contain them. */
 void hp_lock_view_name_all(struct hp_report *report);
 
 /* The name of a lock: valid as long as the report. */
@@ -54,7 +54,7 @@ const char *hp_lock_row_kind(const struct hp_lock_row *lock, uint32_t side);
 /* The C type of such an object. */
 const char *hp_lock_type(uint32_t kind);
 
-/* Facts about a place in code; NULL = nothing.  Valid as long as the report. */
+/* Facts about a place in code; NULL = none. Valid as long as the report. */
 const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
 					  const struct hp_lock_place *place);
 
@@ -65,20 +65,20 @@ const struct hp_symbol_spot *hp_lock_routine(struct hp_report *report,
 /* A fresh "function (file.c:12)" of a place in code; "?" = not known. */
 char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *place);
 
-/* Where a lock was made or used first; NULL = a static one. */
+/* Where a lock was created or first used; NULL = a static one. */
 const struct hp_symbol_spot *hp_lock_site(struct hp_report *report, const struct hp_lock_row *lock);
 
-#define HP_LOCKS_LIMIT 15	/* rows, where no variable says otherwise */
+#define HP_LOCKS_LIMIT 15	/* rows, unless a variable says otherwise */
 #define HP_NO_LOCKS "none was used"
 
-/* The hold that a wait is for; NULL = no one is known to have it. */
+/* The hold that a wait is for; NULL = the holder is not known. */
 const struct hp_lock_hold *hp_lock_wait_hold(const struct hp_report *report,
 					     const struct hp_lock_wait *wait);
 
-/* The thread that has the object of the wait, or used it last; 0 = not known. */
+/* The thread that holds the object of the wait, or last used it; 0 = not known. */
 uint32_t hp_lock_wait_for(const struct hp_report *report, const struct hp_lock_wait *wait);
 
-/* Threads in the circle of waits that `first` is part of; 0 = it is in none. */
+/* Threads in the circle of waits that includes `first`; 0 = none. */
 size_t hp_lock_wait_cycle(const struct hp_report *report, const struct hp_lock_wait *first);
 
 /* A note for each circle of threads that wait for each other. */
@@ -86,13 +86,13 @@ void hp_deadlocks_write(struct hp_report *report, FILE *out);
 
 struct cJSON;
 
-/* Identifies a lock, and the percentiles of a side: `is_hold` or of waits. */
+/* Identifies a lock, and the percentiles of a side: of holds with `is_hold`, or of waits. */
 void hp_lock_add_identity(struct hp_report *report, const struct hp_lock_row *lock,
 			  struct cJSON *entry);
 void hp_lock_add_percentiles(struct hp_report *report, const struct hp_lock_sum *sum, bool is_hold,
 			     const char *key, struct cJSON *entry);
 
-/* Members of these lists in JSON beside their columns; and rows of locks with one side. */
+/* Members of these lists in JSON besides their columns; and rows of locks with one side. */
 #define HP_LOCK_KEYS "current_elapsed_ns:i percentiles:[n]"
 #define HP_LOCK_ROW_KEYS \
 	"has_custom_label:b location:@location iter:i wait_percentiles:o acquire_percentiles:o"

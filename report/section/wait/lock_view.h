@@ -9,7 +9,7 @@
 
 struct hp_lock_view {
 	struct hp_locks locks;
-	char **names;	/* beside locks.rows; NULL = not requested yet */
+	char **names;	/* parallel to locks.rows; NULL = not requested yet */
 	struct hp_lock_line *lines;	/* of all sides that were used */
 	size_t line_count;
 	struct hp_lock_waiting *waits;

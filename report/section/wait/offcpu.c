@@ -2,9 +2,9 @@
 /*
  * offcpu.c - see offcpu.h.
  *
- * A wait belongs to the innermost instrumented function on its stack; where none
- * is instrumented, to the innermost function that is neither the C library's nor a
- * wrapper of its locks.  The kernel's functions inside of it reveal the cause.
+ * A wait belongs to the innermost instrumented function on its stack; if none is
+ * instrumented, to the innermost function that is neither the C library's nor a
+ * wrapper of its locks. The kernel's functions inside it reveal the cause.
  *
  * A thread that a signal stopped (SIGSTOP, a terminal's ^Z) waits for nothing: that time is its
  * own sum, in no row.
@@ -25,9 +25,9 @@
 #include "segment/layout/process.h"
 #include "report/section/core/list.h"
 
-#define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that no one requested */
+#define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that nobody requested */
 
-/* Parts of names of the kernel's functions; the innermost that is known decides. */
+/* Parts of names of the kernel's functions; the innermost known one decides. */
 struct cause {
 	const char *part;
 	const char *on;
@@ -62,7 +62,7 @@ static bool is_kernel(const struct hp_report *report, uint32_t stack)
 	return object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_KERNEL;
 }
 
-/* By the function's name, which stays: 1 = no cause, else the cause's place + 2. */
+/* From the function's name, which does not change: 1 = no cause, else the cause's place + 2. */
 static uint8_t cause_of(const struct hp_report *report, uint32_t stack)
 {
 	struct hp_cpu *cpu = hp_report_cpu(report);
@@ -127,7 +127,7 @@ static bool is_profiler(const struct hp_report *report, uint32_t stack)
 	return false;
 }
 
-/* How well a function answers whose wait it is. */
+/* How well a function explains a wait. */
 enum fit { UNFIT, LIBC, WRAPPER, OTHER, WHOLE };
 
 static enum fit fit_of(const struct hp_report *report, uint32_t object,
@@ -135,7 +135,7 @@ static enum fit fit_of(const struct hp_report *report, uint32_t object,
 {
 	if (report->has_functions && f->instrumented != HP_NONE)
 		return WHOLE;
-	/* The kernel's page of code works for its caller, as the C library does. */
+	/* The kernel's page of code works for its caller, like the C library. */
 	if (hp_offcpu_is_libc(report, object) ||
 	    (object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_VDSO))
 		return LIBC;
@@ -186,7 +186,7 @@ static void row_add(struct hp_offcpu *offcpu, uint32_t function, const char *on,
 	}
 	row->waits += stack->waits;
 	row->blocked_ns += stack->blocked_ns;
-	/* Bursts have all stacks in common, so errors may go the same way. */
+	/* All stacks share the bursts, so errors may have the same sign. */
 	row->error_ns += stack->guess_error_ns;
 }
 
@@ -265,7 +265,7 @@ static char *stopped_text(struct hp_report *report)
 		  : hp_xstrdup("");
 }
 
-/* The record of time in bursts; "" = everything always was. */
+/* The recorded time in bursts; "" = everything was always recorded. */
 static char *bursts_text(struct hp_report *report)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
@@ -317,7 +317,7 @@ const char *hp_offcpu_empty(struct hp_report *report)
 		return hp_cpu_empty(report);
 	if (report->model.sampling.record.source == HP_SAMPLING_TIMER ||
 	    report->model.sampling.record.source == HP_SAMPLING_SAMPLY)
-		return "unknown: timers and samply only see work; HOTPATH_CPU=perf records waits, too, "
+		return "unknown: timers and samply see only running threads; HOTPATH_CPU=perf records waits, too, "
 		       "where the kernel permits it";
 	if (offcpu_of(report)->count)
 		return "nothing passes HOTPATH_FOCUS";
@@ -412,7 +412,7 @@ static const struct hp_column columns[] = {
 	{ 0 },
 };
 
-/* Beside the columns, where waits were recorded in bursts. */
+/* Besides the columns, if waits were recorded in bursts. */
 static void tail(struct hp_report *report, cJSON *list)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
@@ -437,7 +437,7 @@ static void raw(struct hp_report *report, const void *row, cJSON *entry)
 		hp_json_between(entry, "blocked", (double)r->blocked_ns, r->error_ns);
 }
 
-/* Waits have the names of samples, which stand there already if those were looked up. */
+/* Waits have the names of samples, which are already kept if those were looked up. */
 static void legend_write(struct hp_report *report, FILE *out)
 {
 	if (!hp_cpu_is_made(report) && hp_offcpu_has_data(report))

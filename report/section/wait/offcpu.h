@@ -7,7 +7,7 @@
 
 #include "report/section/core/section.h"
 
-#define HP_NO_STACK "<no stack>"	/* whose wait it was no one knows */
+#define HP_NO_STACK "<no stack>"	/* the owner of the wait is unknown */
 #define HP_ON_STOP "stop"	/* the cause of a thread that a signal stopped */
 
 /* Waits of one function for one kind of thing. */
@@ -16,7 +16,7 @@ struct hp_offcpu_row {
 	const char *on;
 	uint64_t waits;
 	uint64_t blocked_ns;
-	double error_ns; /* half of a 95 % interval; 0 = it is exact */
+	double error_ns;	/* half of a 95 % interval; 0 = exact */
 };
 
 struct hp_offcpu {
@@ -31,16 +31,16 @@ struct hp_offcpu {
 /* The cause of a stack's wait, from its kernel functions. */
 const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack);
 
-/* Is it the cause of a thread that a signal stopped?  That isn't a wait. */
+/* Is it the cause of a thread that a signal stopped? That is not a wait. */
 bool hp_offcpu_is_stop(const char *on);
 
-/* How long threads were stopped by a signal, all together. */
+/* How long threads were stopped by a signal, in total. */
 uint64_t hp_offcpu_stopped_ns(struct hp_report *report);
 
-/* Whose wait it is: place in hp_cpu.functions, HP_NONE = no one knows. */
+/* The owner of a wait: place in hp_cpu.functions, HP_NONE = unknown. */
 uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack);
 
-/* The library waited for its helper in the program's name: true of no stand-in. */
+/* The library waited for its helper on the program's behalf: not true for stand-ins. */
 bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack);
 
 /* The C library's, its loader's, or ours. */

@@ -2,10 +2,9 @@
 /*
  * waiting.c - threads that were waiting at the end, and deadlocks among them.
  *
- * A wait names the thread that had the lock when it began.  If that thread still
- * claims to have it, the wait is for that thread; else for any that claims it.
- * Where the chain of waits comes back to where it began, none of them can
- * continue.
+ * A wait names the thread that held the lock when the wait began. If that thread
+ * still claims to hold it, the wait is for that thread; else for any that claims
+ * it. If the chain of waits returns to its start, none of them can continue.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -48,8 +47,8 @@ static const struct hp_lock_wait *wait_of_thread(const struct hp_locks *locks, u
 }
 
 /*
- * No one has a channel.  The last sender may be the next one, and the last
- * receiver may be the one to make room: its thread, 0 = not known.
+ * Nobody holds a channel. The last sender may send next, and the last
+ * receiver may make room: its thread, 0 = not known.
  */
 static uint32_t last_user(const struct hp_report *report, const struct hp_lock_wait *wait)
 {
@@ -107,7 +106,7 @@ uint32_t hp_lock_wait_for(const struct hp_report *report, const struct hp_lock_w
 	return hold ? hold->tid : last ? last : wait->holder;
 }
 
-/* Each cycle is shown once: by its wait that stands first. */
+/* Each cycle is shown once, for its first wait in the list. */
 static bool is_first_of_cycle(const struct hp_report *report, const struct hp_lock_wait *first)
 {
 	const struct hp_lock_wait *wait = first;
@@ -120,7 +119,7 @@ static bool is_first_of_cycle(const struct hp_report *report, const struct hp_lo
 	return true;
 }
 
-/* A channel is in it, so another thread might send or make room. */
+/* It contains a channel, so another thread might send or make room. */
 static bool is_perhaps(const struct hp_report *report, const struct hp_lock_wait *first)
 {
 	const struct hp_lock_wait *wait = first;
@@ -301,7 +300,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	hp_section_cut(&hp_waiting_section, report, list);
 }
 
-/* Idle workers wait at the end of every program: `auto` shows them when the end was no good one. */
+/* Idle workers wait at the end of every program: `auto` shows them only after an abnormal end. */
 static bool has_data(const struct hp_report *report)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));

@@ -137,7 +137,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	hp_section_cut(&hp_waits_section, report, list);
 }
 
-/* Waits for inherited objects (a terminal's pipe) are shown beside others only. */
+/* Waits for inherited objects (a terminal's pipe) are shown only together with others. */
 static bool has_data(const struct hp_report *report)
 {
 	const struct hp_lock_view *view = hp_lock_view(report);

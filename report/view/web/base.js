@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// base.js - what all parts of the page use: elements, numbers as people read them.
+// base.js - shared by all parts of the page: elements, formatted numbers.
 //
-// Names come from the profiled program and are data: they are put into the page by
+// Names come from the profiled program and are data: they enter the page through
 // make() and textContent only, never as markup.
 "use strict";
 
@@ -35,7 +35,7 @@ hotpath.draw = (tag, parent, attributes, text) => {
 	return element;
 };
 
-// Only what changed is touched: so a screen reader, a selection and the browser are left alone.
+// Only changes are written, so as not to disturb screen readers, selections and the browser.
 hotpath.say = (element, text) => {
 	if (element.textContent !== text)
 		element.textContent = text;
@@ -63,7 +63,7 @@ hotpath.percent = known((percent) => percent.toFixed(2) + "%");
 hotpath.share = known((percent) => percent.toFixed(1) + "%");
 hotpath.rate = known((perSecond) => (perSecond < 10 ? perSecond.toFixed(1) : hotpath.count(perSecond)) + "/s");
 
-// As long as a person would say it: 3:05, 1:02:03.
+// In a readable length: 3:05, 1:02:03.
 hotpath.lasting = known((ns) => {
 	const all = Math.floor(ns / 1e9), two = (n) => String(n).padStart(2, "0");
 	if (all < 60)
@@ -84,7 +84,7 @@ hotpath.units = {
 	rate: { text: hotpath.rate, isNumber: true },
 };
 
-// Told to who does not see the page.
+// Announced to screen readers.
 hotpath.announce = (text) => hotpath.say(document.getElementById("said"), text);
 
 // The last parts of a path.

@@ -10,7 +10,7 @@ hotpath.views.push({
 		const { make, time } = hotpath;
 		const WORDS = { cpu: "CPU", allocation: "allocation", waiting: "waiting", mixed: "mixed", unknown: "too little seen" };
 
-		// The parts of a function's time, beside each other.
+		// The parts of a function's time, side by side.
 		function split(cell, row) {
 			const whole = Math.max(1, row.cpu_ns + row.blocked_ns);
 			const work = Math.max(0, row.cpu_ns - (row.allocator_ns || 0) - (row.profiler_ns || 0));
@@ -60,7 +60,7 @@ hotpath.views.push({
 			],
 		});
 
-		// A large row without a name wants a reason.
+		// A large row without a name needs a reason.
 		const placeless = (rows) => (rows.some((row) => row.name === "<no stack>" && row.percent >= 1) ?
 			"<no stack>: waits whose place was not read, as of less than 10 µs, and of those beyond 1,000 in a quarter of a second." : "");
 

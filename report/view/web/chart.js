@@ -3,7 +3,7 @@
 // chart.js - lines over time: hotpath.chart(parent, { title, format, series: [{ key, title }], least }).
 //
 // update(points, note) takes [{ ns, KEY: value, ... }] in the order of time; a value that is not a
-// number is a gap.  The picture has its figures in words beside it, for who cannot see it.
+// number is a gap.  The figures are also given as text, for screen readers.
 "use strict";
 
 hotpath.chart = (parent, options) => {

@@ -3,21 +3,21 @@
 // flame.js - draws flame graphs: hotpathFlame(element, data), with data as
 // report/view/flame.h has it.  Returns { update(data) }, for live pages.
 //
-// The whole is on top and callees below their callers, the heaviest on the left.
-// Only boxes that are wide enough to be seen are elements of the page, made anew
+// The root is at the top and callees below their callers, the heaviest on the left.
+// Only boxes that are wide enough to be visible are elements of the page, created anew
 // for each picture; of 40 000 nodes these are some hundreds.  Data is put into the
 // page as text only.
 "use strict";
 
 function hotpathFlame(root, data) {
 	const LEAST_PX = 0.7, TEXT_PX = 28, LETTER_PX = 6.4, TOP_ROWS = 20;
-	// What a name is of, its hue and its saturation.
+	// The kind of a name, its hue and its saturation.
 	const KINDS = [["program", 28, "75%"], ["libraries", 205, "65%"], ["kernel", 285, "60%"],
 		["waits and the rest", 120, "8%"]];
-	// The same of two that are compared: what a box has more or less in B.
+	// The same for a comparison: how much more or less a box has in B.
 	const CHANGES = [["more in B", 8, "80%"], ["less in B", 215, "75%"], ["about the same", 120, "6%"]];
 	let graph, total, self, first, next, depth, order;	// of the graph that is shown
-	let other;	// of two that are compared, the total of the other one; else null
+	let other;	// in a comparison, the other side's total; else null
 	let zoom = 0, active = 0, matches = new Set(), query = "", boxes = new Map(), drawn = 0;
 
 	function make(tag, parent, attributes, text) {
@@ -75,7 +75,7 @@ function hotpathFlame(root, data) {
 		}
 		order = Array.from(parent.keys()).filter((i) => total[i] > 0);
 		order.sort((a, b) => total[a] - total[b] || b - a);
-		// Lightest first, each in front of its list: so the heaviest begins it.
+		// Lightest first, each prepended to its list: so the heaviest is first.
 		for (const i of order)
 			if (i > 0) {
 				next[i] = first[parent[i]];
@@ -113,7 +113,7 @@ function hotpathFlame(root, data) {
 		return (name) => name.toLowerCase().includes(wanted);
 	}
 
-	// What is below another match is in it already.
+	// Anything below another match is already included.
 	function search(text) {
 		query = text;
 		matches = new Set();
@@ -170,7 +170,7 @@ function hotpathFlame(root, data) {
 	const before = (node) => graph.side === "A" ? total[node] : other[node];
 	const after = (node) => graph.side === "A" ? other[node] : total[node];
 
-	// From -1, it is gone, to 1, it is new; 0 = less than a hundredth of the whole.
+	// From -1 (gone) to 1 (new); 0 = less than a hundredth of the total.
 	function changeOf(node) {
 		const change = after(node) - before(node);
 		return Math.abs(change) < 0.01 * total[0] ? 0 : change / Math.max(after(node), before(node));
@@ -320,7 +320,7 @@ function hotpathFlame(root, data) {
 
 	// --- the table of functions ---
 
-	// Of a recursive function only the outermost call counts.
+	// For a recursive function only the outermost call counts.
 	function functionsOf() {
 		const rows = new Map(), on = [];
 		const walk = [[0, false]];
@@ -358,7 +358,7 @@ function hotpathFlame(root, data) {
 		return line;
 	}
 
-	// Lines stay from figure to figure, and with them the focus.
+	// Lines keep their elements across refreshes, and so the focus.
 	function list() {
 		const body = table.tBodies[0], rows = functionsOf().slice(0, TOP_ROWS);
 		rows.forEach((row, i) => {
@@ -368,7 +368,7 @@ function hotpathFlame(root, data) {
 					line.cells[column].textContent = text;
 				});
 			const name = data.names[row.name], button = line.cells[4].firstChild;
-			// Beside four columns of figures.
+			// Next to four columns of figures.
 			button.textContent = hotpathFlame.brief(name, Math.max(24, Math.floor((picture.clientWidth - 330) / 7)));
 			button.title = name;
 		});
@@ -495,7 +495,7 @@ function hotpathFlame(root, data) {
 			draw();
 	}).observe(root);
 	return {
-		// New figures: the view stays, as far as it still exists.
+		// New figures: the view is kept, as far as it still exists.
 		update(fresh) {
 			const key = graph.key;
 			const keep = { zoom: pathOf(zoom).map(nameOf), active: pathOf(active).map(nameOf) };

@@ -11,7 +11,7 @@ hotpath.functions = (() => {
 	const atLeast = (row) => (row.running_calls && row.name !== whole ? "≥ " : "") + about(row);
 	const taken = (row) => (row.total_ns === null ? null : row.inclusive_ns);
 
-	// One column for each percentile that the answer brought.
+	// One column for each percentile in the answer.
 	const percentiles = (list, unit, suffix) => (list.percentiles || []).map((at) => {
 		const key = `p${at}${suffix}`;
 		return { key, title: `P${at}`, unit, about: `${at} of 100 calls took at most this` };
@@ -116,7 +116,7 @@ hotpath.functions = (() => {
 		};
 	}
 
-	// Called with each new figures; an answer that comes late must not paint over a newer one.
+	// Called at each refresh; a late answer must not replace a newer one.
 	function detail(mode) {
 		const asked = new WeakMap();
 		return (row, element) => {

@@ -96,7 +96,7 @@ hotpath.views.push({
 
 		const shorter = (text, room) => hotpathFlame.brief(text, Math.max(6, Math.floor(room / 7.6)));
 
-		// Names of a column, those with the longest waits on top.
+		// Names of a column, longest waits first.
 		function column(edges, key) {
 			const sums = new Map();
 			for (const edge of edges)

@@ -139,7 +139,7 @@ hotpath.views.push({
 					`at most ${bytes(list.peak_bytes)}`, `allocator ${list.allocator || "not known"}`].join(" · "));
 				sites.update(rows, list.message);
 				both.replaceChildren();
-				// Temporary blocks are counted, and in no class of lives.
+				// Temporary blocks are counted, but are in no class of lifetimes.
 				const drawn = (answer, key) => (answer.raw || []).filter((row) => row.samples && row[key] !== null)
 					.map((row) => [row[key], row.samples]);
 				spreads(both, { drawn_sizes: drawn(sizes, "up_to_bytes"), drawn_lives_ns: drawn(lives, "up_to_ns") });

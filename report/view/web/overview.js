@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// overview.js - the run as a whole: its resources over time, and its sections.
+// overview.js - the complete run: its resources over time, and its sections.
 "use strict";
 
 (() => {
@@ -57,7 +57,7 @@
 			"no function had hooks" : `${share(100 * run.profiling_cost_ns / run.cpu_ns)} of CPU, subtracted`],
 	];
 
-	// CPU between two figures, in percent of a core.
+	// CPU between two refreshes, in percent of a core.
 	function loads(list) {
 		return list.slice(1).map((run, i) => ({
 			ns: run.elapsed_ns,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// page.js - the page as a whole: its views, and the figures that come each second.
+// page.js - the page: its views, and their refresh every second.
 //
 // A view is { key, title, open(element) }; open returns { paths(), update(answers) }:
-// its requests, and what to do with the answers, in that order.
+// its requests, and the handling of the answers, in that order.
 "use strict";
 
 (() => {
@@ -84,7 +84,7 @@
 
 	// --- asking ---
 
-	// Asked for by hand, each view gets its figures at once.
+	// On a manual refresh, each view gets its figures at once.
 	async function look(isAsked) {
 		const mine = ++turn, view = opened.get(current);
 		const isTurn = isAsked || view.looks++ % (view.every || 1) === 0;
@@ -162,7 +162,7 @@
 
 	// --- views ---
 
-	// The figures since the page was opened: what the server does not keep.
+	// The figures since the page was opened, which the server does not keep.
 	hotpath.history = {
 		list: [],
 		add(run) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// source.js - where figures come from: the server that sent the page, asked each
+// source.js - the source of figures: the server that sent the page, queried every
 // second while the page is visible, or the data inside of a saved page.
 //
-// Nothing is asked while the page is paused or not to be seen, so that the server
+// Nothing is requested while the page is paused or hidden, so that the server
 // has nothing to do, either.
 "use strict";
 
@@ -17,7 +17,7 @@ hotpath.source = (() => {
 	try {
 		token = saved ? null : sessionStorage.getItem(KEY);
 	} catch {
-		// A browser that keeps nothing: the token is asked for again after a reload.
+		// A browser without storage: the token is requested again after a reload.
 	}
 
 	class Refused extends Error {
@@ -28,7 +28,7 @@ hotpath.source = (() => {
 		}
 	}
 
-	// A section's list is under "now" where snapshots are taken of it.
+	// A section's list is under "now" if it has snapshots.
 	const listOf = (answer) => (answer && answer.now ? answer.now : answer);
 
 	function fromPage(path) {
@@ -71,7 +71,7 @@ hotpath.source = (() => {
 		}
 	}
 
-	// A file of these figures, which opens from disk.
+	// A file with these figures, which opens from disk.
 	async function file() {
 		const headers = token ? { Authorization: token } : {};
 		const answer = await fetch("report.html", { headers, cache: "no-store" });

@@ -3,17 +3,17 @@
 // table.js - a live table: sorted by any column, filtered, rows that open.
 //
 //   hotpath.table(parent, {
-//     caption,                 what it is, for screen readers, too
+//     caption, a description, also for screen readers
 //     columns: [{ key, title, unit, about, value(row), mark(row), isBar, most, isName,
 //                paint(element, row) }],     `most` is the whole of the bar, else the largest of them;
-//                                            `isName`: a text that gives way as names do
+//                                            `isName`: a text that is shortened like names
 //     sort,                    key of the column; numbers largest first
-//     id(row),                 what makes it the same row in the next figures
-//     detail(row, element),    fills what opens below a row; called again with new figures
-//     empty })                 what to say when there is none
+//     id(row), its identity across refreshes
+//     detail(row, element), fills the panel below a row; called again at each refresh
+//     empty }) message if there are none
 //   returns { update(rows, message) }
 //
-// Rows keep their elements from figure to figure, so focus and selection stay.
+// Rows keep their elements across refreshes, so focus and selection are kept.
 "use strict";
 
 hotpath.table = (parent, options) => {
@@ -30,7 +30,7 @@ hotpath.table = (parent, options) => {
 	const classOf = (column, index) => (units[column.unit].isNumber ? "number" :
 		column.unit === "name" || !index ? "name" : "text");
 
-	// Letters that a column has room for: the first one is as wide as the others let it be.
+	// Letters that a column has room for: the first one gets the remaining width.
 	function roomOf(column, index) {
 		const wide = index ? Math.min(280, Math.max(126, 0.17 * window.innerWidth)) :
 			headings.cells[0].clientWidth - (options.detail ? 28 : 12);
@@ -38,7 +38,7 @@ hotpath.table = (parent, options) => {
 		return isName && headings.cells[0].clientWidth ? Math.max(8, Math.floor(wide / LETTER_PX)) : Infinity;
 	}
 
-	// --- what stays ---
+	// --- kept elements ---
 
 	const box = make("section", parent, { class: "card" });
 	const head = make("div", box, { class: "card-head" });
@@ -129,7 +129,7 @@ hotpath.table = (parent, options) => {
 		paint();
 	}
 
-	// What opens below a row; one at a time.
+	// The panel below a row; one at a time.
 	function detailOf(element, id, row) {
 		const isOpen = opened === id;
 		if (options.detail)
@@ -147,7 +147,7 @@ hotpath.table = (parent, options) => {
 		return element.detail;
 	}
 
-	// Puts a row where it belongs, if it is not there.
+	// Moves a row to its place, if necessary.
 	function place(element, before) {
 		const at = before ? before.nextSibling : body.firstChild;
 		if (at !== element) {
@@ -204,7 +204,7 @@ hotpath.table = (parent, options) => {
 		paint();
 	});
 
-	// Names have another room then.
+	// The width for names then changes.
 	let wide = 0;
 	new ResizeObserver(() => {
 		if (wide !== scroll.clientWidth && rows.length)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// threads.js - threads: what each did when, what it costs, what it allocated.
+// threads.js - threads: their activity over time, their cost, their allocations.
 //
-// Times come from the kernel's records; without them, from what the server
+// Times come from the kernel's records; without them, from the server's
 // counted between two answers, since the page was opened.
 "use strict";
 
@@ -12,7 +12,7 @@ hotpath.views.push({
 	open(element) {
 		const { make, say, time, lasting } = hotpath;
 		const SPAN_S = 60, HIGH = 20;
-		// Order of the stack, and how it is called; colours are those of the style sheet.
+		// Order of the stack, and labels; colours are in the style sheet.
 		const PARTS = [["cpu", "on the CPU (samples)"], ["ready", "ready"], ["lock", "lock"], ["file_lock", "lock of a file"],
 			["pipe", "pipe"], ["channel", "channel"], ["socket", "socket"], ["poll", "poll"], ["disk", "disk"],
 			["memory", "page fault"], ["child", "child process"], ["join", "end of a thread"], ["signal", "signal"],
@@ -55,7 +55,7 @@ hotpath.views.push({
 		function stripOf(key, name) {
 			const row = make("div", strips, { class: "strip" });
 			const label = make("span", row, { class: "strip-name", title: name });
-			// The number tells threads of one name apart: it stays.
+			// The number distinguishes threads of one name, so it is kept.
 			say(label, hotpathFlame.brief(name, label.clientWidth ? Math.floor(label.clientWidth / 8.6) : 24));
 			return { row, canvas: make("canvas", row, { role: "img", "aria-label": name }) };
 		}
@@ -116,7 +116,7 @@ hotpath.views.push({
 			}
 		}
 
-		// --- where the kernel tells nothing ---
+		// --- without the kernel's records ---
 
 		const COUNTED = { cpu: "ran_ns", ready: "ready_ns", lock: "lock_ns", signal: "signal_ns", join: "join_ns",
 			file_lock: "file_lock_ns", channel: "channel_ns", disk: "disk_ns", poll: "poll_ns", sleep: "sleep_ns" };

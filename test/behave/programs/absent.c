@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * absent.c - asks preload/guest/absent.h for q(), which two libraries have, as code in each of their two
- * users would; and again after one of these is closed and a third one is in its place.
+ * absent.c - asks preload/guest/absent.h for q(), which two libraries define, as code in each of
+ * their two users would; and again after one of them is closed and a third one has taken its place.
  */
 #include <dlfcn.h>
 #include <errno.h>

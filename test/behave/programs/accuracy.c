@@ -11,8 +11,8 @@
  *   wait      the same, but the function sleeps itself: no child is there to be timed
  *   parent CALLS STEPS  a parent of CALLS calls of a child of STEPS multiplications
  *
- * The work is arithmetic that the compiler cannot fold; the generators are of
- * fixed seed, so that every run does the same.
+ * The work is arithmetic that the compiler cannot fold; the generators have
+ * fixed seeds, so that every run does the same.
  */
 #include <math.h>
 #include <stdint.h>

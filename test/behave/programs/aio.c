@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aio.c - POSIX AIO: starts COUNT writes and reads of a file, asks for each until it is done, and cancels those
- * that wait behind others.  Prints its own counts.
+ * aio.c - POSIX AIO: starts COUNT writes and reads of a file, polls each until it is done, and
+ * cancels those that wait for others.  Prints its own counts.
  */
 #define _GNU_SOURCE
 #include <aio.h>
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	}
 	started += lio_listio(LIO_WAIT, list, 3, NULL) == 0 ? 2 : 0;
 	finish(&requests[0]);
-	/* Without aio_error: the result alone. */
+	/* Without aio_error: only the result. */
 	done += aio_return(&requests[1]) > 0;
 	/* An empty pipe keeps the first read busy; the others wait for it. */
 	if (pipe(fds))

@@ -51,7 +51,7 @@ static HIDDEN int nested(int depth)
 	return result;
 }
 
-/* Frees blocks that it did not allocate, then takes half of it: its net never is above 0. */
+/* Frees blocks that it did not allocate, then allocates half as much: its net is never above 0. */
 static HIDDEN void shrinks(void)
 {
 	free(kept);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * alloc_context.c - allocates in contexts of makecontext, on stacks that are unmapped and mapped
- * again smaller, and in handlers on a signal stack.  Says how many blocks each function requested.
+ * again smaller, and in handlers on a signal stack. Prints how many blocks each function requested.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ __attribute__((noinline)) static void deep(int depth)
 	__asm__ volatile("");
 }
 
-/* Back and forth in the middle of it, so that stacks are entered at different depths. */
+/* Switches back and forth in the middle, so that stacks are entered at different depths. */
 static void body(int number)
 {
 	for (int i = 0; i < rounds; i++) {

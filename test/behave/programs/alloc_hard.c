@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_hard.c - promises of allocators in odd cases; prints the results, so that two runs can be
- * compared.
+ * alloc_hard.c - what allocators guarantee in odd cases; prints the results, so that two runs can
+ * be compared.
  *
  *   alloc_hard odd              sizes of 0, sizes that overflow, alignments, mallopt, malloc_trim
  *   alloc_hard signal N         N signals whose handler allocates

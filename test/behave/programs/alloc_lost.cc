@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// alloc_lost.cc - blocks that are left: reachable from data, the stack, thread-local storage, by a pointer into
-// their middle, through others; and lost ones. Valgrind's memcheck is asked the same.
+// alloc_lost.cc - unfreed blocks: reachable from data, the stack, thread-local storage, by a
+// pointer into their middle, through others; and lost ones. Valgrind's memcheck is asked the same.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -67,7 +67,7 @@ __attribute__((noinline)) static void keep_large()
 	memset(kept_large, 1, 100);
 }
 
-// The list hangs at its last node, which is in a block that only a large block knows.
+// The list is reachable through its last node, in a block that only a large block points to.
 __attribute__((noinline)) static void keep_list()
 {
 	Node *list = nullptr;
@@ -89,7 +89,7 @@ __attribute__((noinline)) static void lose_list()
 	}
 }
 
-// Two nodes that know each other, and no one else does.
+// Two nodes that point only to each other, and nothing else does.
 __attribute__((noinline)) static void lose_circle()
 {
 	Node *a = (Node *)calloc(1, sizeof(*a)), *b = (Node *)calloc(1, sizeof(*b));
@@ -116,13 +116,13 @@ __attribute__((noinline)) static void lose_empty()
 	(void)p;
 }
 
-// A pointer right after a block doesn't point to it.
+// A pointer to just after a block does not point to it.
 __attribute__((noinline)) static void lose_end()
 {
 	kept_end = (char *)malloc(72) + 72;
 }
 
-// In the arena of a thread, which is gone; one of its blocks is known.
+// In the arena of an ended thread; something points to one of its blocks.
 __attribute__((noinline)) static void in_thread()
 {
 	lose_list();
@@ -132,7 +132,7 @@ __attribute__((noinline)) static void in_thread()
 	(void)of_thread;
 }
 
-// The lost ones' addresses are not to be left on the stack.
+// The lost blocks' addresses must not remain on the stack.
 __attribute__((noinline)) static void wipe(int depth)
 {
 	volatile char room[512];

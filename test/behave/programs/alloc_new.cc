@@ -76,7 +76,7 @@ __attribute__((noinline)) static void forms(size_t n)
 	operator delete[](nullptr, size_t(8), wide);
 }
 
-// Each allocator here takes its own blocks from either.
+// Each allocator here accepts its own blocks in either form.
 __attribute__((noinline)) static void mixed(size_t n)
 {
 	free(gone(made(operator new(n), n), n));
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 		}
 	};
 	work();
-	// A block that one thread makes and another one takes back.
+	// A block that one thread allocates and another one frees.
 	for (int i = 0; i < threads; i++) {
 		void *block = made(operator new(1000), 1000);
 		std::thread([&] {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * alloc_open.c - `alloc_open ROUNDS LIBRARY...`: a C program that opens C++ libraries, each in its
- * own scope, has them allocate, and closes them, three times.  In a thread the second time.
+ * own scope, lets them allocate, and closes them; three times, the second time in a thread.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// alloc_own_new.cc - a library with its own operator new and delete, few forms of them: from its own arena, or
-// (-DBY_MALLOC) from malloc. It ends the process if it receives foreign blocks.
+// alloc_own_new.cc - a library with its own operator new and delete, in few forms: from its own
+// arena, or (-DBY_MALLOC) from malloc. It ends the process if it receives foreign blocks.
 #include <cstdio>
 #include <cstdlib>
 #include <new>

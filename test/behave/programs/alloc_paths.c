@@ -6,7 +6,7 @@
  *   alloc_paths peak   high and low are held at the peak, late comes after it
  *
  * through_one and through_two look alike from the allocation: the same return
- * addresses in the same places, but for the size of an alloca in between.
+ * addresses in the same places, except for the size of an alloca in between.
  */
 #include <alloca.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_peaks.c - alloc_peaks N: N rounds of three allocations, each round one more peak of the
- * held bytes, found while the previous block is pending still.
+ * alloc_peaks.c - alloc_peaks N: N rounds of three allocations, each round with a new peak of
+ * held bytes, found while the previous block is still pending.
  */
 #include <stdlib.h>
 

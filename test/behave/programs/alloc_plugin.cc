@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// alloc_plugin.cc - a library for alloc_open.c: two blocks a round, of 24 and 101 bytes, given back.
-// None through libstdc++, which resolves operator new where its first user does.
+// alloc_plugin.cc - a library for alloc_open.c: two blocks per round, of 24 and 101 bytes, freed
+// again. None through libstdc++, which resolves operator new in the scope of its first user.
 #include <vector>
 
 struct Node {

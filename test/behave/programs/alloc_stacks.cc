@@ -7,7 +7,7 @@
  *
  * A coroutine's stack is unmapped, and a smaller one mapped at its place: the
  * outer part of an earlier call's stack is unmapped now.  Exceptions leave frames
- * whose place other calls take at once.
+ * whose place is reused at once by other calls.
  */
 #include <cstdint>
 #include <cstdio>

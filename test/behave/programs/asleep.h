@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asleep.h - until another thread or process waits in the kernel, however long that takes.
+ * asleep.h - waits until another thread or process waits in the kernel, however long that takes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static int is_asleep(int pid, int tid)
 	return name_end && name_end[1] && name_end[2] == 'S';
 }
 
-/* Twice in a row, a while apart: a thread that comes from one sleep to another one is seen as asleep. */
+/* Checked twice, a while apart: a thread that goes from one sleep to another counts as asleep. */
 static void until_asleep(int pid, int tid)
 {
 	for (int seen = 0; seen < 3;) {

@@ -2,7 +2,7 @@
 /*
  * channels_datagram.c MODE - uses datagram sockets with names, and prints its
  * actions: lines "what number".  `full TYPE` makes a sender wait for room, for known
- * times.
+ * durations.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -181,7 +181,7 @@ static void autobind(void)
 	most = 1;
 }
 
-/* One path, two sockets, one after the other: the first connection stays. */
+/* One path, two sockets, one after the other: the first connection remains. */
 static void rebound(void)
 {
 	int first = new_socket(), second = new_socket(), old = new_socket(), new = new_socket();
@@ -223,7 +223,7 @@ static void child(void)
 	sent = 200, sent_bytes = 20000;
 }
 
-/* `outsider` is not profiled: it takes 20 messages, then sends one. */
+/* `outsider` is not profiled: it receives 20 messages, then sends one. */
 static void outside(void)
 {
 	int fd = new_socket(), open = new_socket();
@@ -294,7 +294,7 @@ static void full(const char *type)
 		since = now();
 		note_send(write(fds[1], buffer, message_size));
 		since = now() - since;
-		/* Copying doesn't count as a wait. */
+		/* Copying does not count as a wait. */
 		waited += since > 1e6 ? since : 0;
 	}
 	shutdown(fds[1], SHUT_WR);

@@ -60,7 +60,7 @@ static void note_receive(ssize_t got)
 	received_bytes += got;
 }
 
-/* Queues of many depths, one after the other, with all the calls that there are. */
+/* Queues of many depths, one after the other, with all existing calls. */
 static void count(void)
 {
 	char buffer[4096] = "";
@@ -194,7 +194,7 @@ static void starved(void)
 	printf("starved_ns %.0f\n", starved_ns);
 }
 
-/* Several threads at both ends: no one counts for another. */
+/* Several threads at both ends: none counts for another. */
 static void *send_many(void *data)
 {
 	(void)data;
@@ -288,7 +288,7 @@ static int has_filled_it(void)
 	return *(volatile long *)&sent_bytes == 65536;
 }
 
-/* Threads that are cancelled in the calls: at once in those that wait. */
+/* Threads cancelled in the calls: immediately in those that wait. */
 static void cancelled(void)
 {
 	note_send(write(fds[1], "123", 3));
@@ -330,7 +330,7 @@ static void signals(void)
 	setitimer(ITIMER_REAL, &(struct itimerval){ { 0, 0 }, { 0, 0 } }, NULL);
 }
 
-/* A child in its parent's memory changes descriptors that are its own. */
+/* A child in its parent's memory changes its own descriptors. */
 static void borrowed(void)
 {
 	char buffer[10] = "";
@@ -371,7 +371,7 @@ static void many(void)
 	most = 3;
 }
 
-/* Copies of the descriptors, and other things by their old numbers. */
+/* Copies of the descriptors, and other objects under their old numbers. */
 static void copies(void)
 {
 	int a = dup(fds[1]), b = fcntl(fds[0], F_DUPFD_CLOEXEC, 50), file;

@@ -133,7 +133,7 @@ static void *push_all(void *queue)
 	return NULL;
 }
 
-/* Two threads put in, one takes out; then many short-lived queues. */
+/* Two threads push, one pops; then many short-lived queues. */
 static void glib(void)
 {
 	void *queue = g_async_queue_new(), *taken;
@@ -159,7 +159,7 @@ static void glib(void)
 	sent = received = 30000 + 8000;
 }
 
-/* A message put in front comes out before older ones. */
+/* A message pushed at the front is popped before older ones. */
 static void front(void)
 {
 	void *queue = g_async_queue_new();
@@ -224,7 +224,8 @@ static void results(void)
 
 static sem_t tokens, guard, places;
 
-/* Tokens go from one thread to another; the guard is a lock, and so are places that are taken and given back. */
+/* Tokens go from one thread to another; the guard is a lock, and so are slots that are acquired
+ * and released. */
 static void *take_tokens(void *data)
 {
 	for (int i = 0; i < 500; i++) {

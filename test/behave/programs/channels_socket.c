@@ -23,7 +23,7 @@
 
 static long sent, sent_bytes, received, received_bytes, most;
 static int fds[2];
-static const char *argument = ""; /* of the mode */
+static const char *argument = "";	/* of the mode */
 
 static void need(int is_good, const char *what)
 {
@@ -71,7 +71,7 @@ static struct msghdr message_of(struct iovec *part, void *bytes, size_t size)
 	return (struct msghdr){ .msg_iov = part, .msg_iovlen = 1 };
 }
 
-/* Every call that there is, there and back. */
+/* Every existing call, there and back. */
 static void calls(int from, int to, int has_messages)
 {
 	char buffer[64] = "";
@@ -272,8 +272,8 @@ static void taker(void)
 }
 
 /*
- * Another program is given an eventfd over a socket, adds 10 to the 50 and takes 40. With "unseen" it has
- * no library; with "all" it is the only one that takes.
+ * Another program receives an eventfd over a socket, adds 10 to the 50 and takes 40. With "unseen"
+ * it has no library; with "all" it is the only one that takes.
  */
 static void handed(void)
 {
@@ -296,7 +296,7 @@ static void handed(void)
 	wait(NULL);
 }
 
-/* The other end is another program's: of one that reads by itself, and of one by stdio. */
+/* The other end belongs to another program: one that reads directly, and one that uses stdio. */
 static void programs(void)
 {
 	need(pipe(fds) == 0, "pipe");
@@ -328,13 +328,13 @@ static void stdio(void)
 		note_receive(read(fds[0], buffer, 100));
 	}
 	fclose(file);
-	/* The number is another thing now. */
+	/* The number now refers to something else. */
 	need(eventfd(0, 0) == fds[1], "eventfd");
 	need(write(fds[1], &(uint64_t){ 1 }, 8) == 8, "write");
 	sent = 1;
 }
 
-/* One is there at a time, however late the other thread is. */
+/* There is one at a time, however late the other thread is. */
 static void *drip(void *data)
 {
 	(void)data;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * compared.c - two versions of one program: -DSLOWER makes `changed` work eight
- * times as long and allocate twice as much; `added` is there only then.
+ * times as long and allocate twice as much; `added` exists only then.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * console.c - a program with something to see on each tab, for console.bats: a
- * small shop whose threads call, allocate, lock, wait and send, until they are
- * killed, or a file named by the argument is there.
+ * console.c - a program with something to see on each tab, for console.bats:
+ * a small shop whose threads call, allocate, lock, wait and send, until they
+ * are killed or the file named by the argument exists.
  */
 #include <pthread.h>
 #include <stdio.h>

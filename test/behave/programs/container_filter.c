@@ -4,8 +4,8 @@
  *     container_filter PROGRAM ARGS...
  * Refused with EPERM is what Docker's documentation names as blocked by its default
  * profile ("Significant syscalls blocked by the default profile", of a container
- * without capabilities); clone3 is not there (ENOSYS), since a filter cannot read
- * its flags.
+ * without capabilities); clone3 fails with ENOSYS, since a filter cannot read its
+ * flags.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coroutines.cc - a generator, a task and awaiters of all kinds, as futures by include/hotpath_coroutine.h.  Prints
- * their counts, the same with the library, without it and without -DHOTPATH.
+ * coroutines.cc - a generator, a task and awaiters of all kinds, recorded as futures with
+ * include/hotpath_coroutine.h. Prints their counts, the same with the library, without it and
+ * without -DHOTPATH.
  *
  *	coroutines		all of them
  *	coroutines bench N	ns per resume
@@ -179,7 +180,7 @@ struct task {
 			handle.destroy();
 	}
 
-	/* Cannot be moved: made where it is waited for. */
+	/* Cannot be moved: constructed where it is awaited. */
 	struct awaiter {
 		std::coroutine_handle<promise_type> handle;
 		explicit awaiter(std::coroutine_handle<promise_type> h) : handle(h)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crowd_wait.c - so many threads wait for one condition variable at the same time.
+ * crowd_wait.c N - N threads wait for one condition variable at the same time.
  *
- * Says "ready" when all do, and broadcasts when a byte comes or its input ends.  Then it says how
- * many threads there were, and how long all took to begin, and to come back and end, in us.
+ * Prints "ready" when all do, and broadcasts when a byte arrives or its input ends. Then it
+ * prints how many threads there were, and how long all took to start, and to return and end, in
+ * us.
  */
 #include <pthread.h>
 #include <stdio.h>

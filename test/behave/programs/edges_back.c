@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * edges_back.c - a library to be preloaded in front of ours: clocks that go back.
+ * edges_back.c - a library to be preloaded before ours: clocks that go back.
  *
- * It says that the processor's counter may not be read, so that all times are of CLOCK_MONOTONIC_RAW; and of
- * that there are two, a millisecond apart, as two processors' counters are.  CLOCK_REALTIME
- * is set to and fro between 1970 and 2096.
+ * It claims that the processor's counter must not be read, so that all times are of
+ * CLOCK_MONOTONIC_RAW. It has two such clocks, a millisecond apart, like two processors' counters.
+ * CLOCK_REALTIME jumps back and forth between 1970 and 2096.
  */
 #include <stdarg.h>
 #include <sys/prctl.h>

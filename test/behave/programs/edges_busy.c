@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* edges_busy.c - threads, locks, recursion, blocks, messages: a bit of all that takes time. */
+/* edges_busy.c - threads, locks, recursion, blocks, messages: a bit of everything that takes
+ * time. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

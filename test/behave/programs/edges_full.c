@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * edges_full.c - uses objects with counters of 32 bits, waits for its input, and uses them again:
- * in between a test sets the counters to just before their end.
+ * in between, a test sets the counters to just below their maximum.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define LOCKS 32	/* more at once have no holds */
+#define LOCKS 32	/* further simultaneous ones have no holds */
 
 static pthread_mutex_t locks[LOCKS], further = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t often = PTHREAD_MUTEX_INITIALIZER;
@@ -57,7 +57,7 @@ static void held(int count)
 	}
 }
 
-/* Short at first, and then so long that each sampled call is far above the mean. */
+/* Short at first, then so long that each sampled call is far above the mean. */
 __attribute__((noinline)) static void spin(void)
 {
 	for (int i = 0; i < turns; i++)

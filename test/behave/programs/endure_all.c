@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * endure_all.c - makes and ends all kinds of objects of a long-lived program all the time: threads,
- * files, pipes, socket pairs, mutexes, streams, libraries, processes by fork and by posix_spawn.  A
- * round is the same each time; at the end it prints how many there were.
+ * endure_all.c - continually creates and destroys all kinds of objects of a long-lived program:
+ * threads, files, pipes, socket pairs, mutexes, streams, libraries, processes by fork and by
+ * posix_spawn. A round is the same each time; at the end it prints how many there were.
  *
  *   endure_all LIBRARY SECONDS LEAST    until SECONDS are over, at least LEAST rounds
  *   endure_all child                    the child that it spawns

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * faults.c - all that makes the library ask for memory, or the kernel, part by part.
+ * faults.c - everything that makes the library request memory or call the kernel, part by part.
  *
  *     faults PART...     with FAULTS_PLUGIN, a shared object, in the environment for "load"
  *
  * The output is always the same, and the status 3, whatever fails below us: only calls of the
- * program itself are looked at.
+ * program itself are checked.
  */
 #define _GNU_SOURCE
 
@@ -69,7 +69,7 @@ static long left(int depth, unsigned way)
 	char *block = malloc(16 + way % 64);
 	long sum;
 
-	__asm__ volatile("" : "+r"(block)); /* the compiler would do without it */
+	__asm__ volatile("" : "+r"(block));	/* the compiler would omit it */
 	block[0] = (char)depth;
 	sum = depth ? (way & 1 ? left : right)(depth - 1, way >> 1) : 0;
 	sum += block[0];
@@ -176,7 +176,7 @@ static void locks(void)
 	sem_init(&gate, 0, 0);
 	for (int i = 0; i < 4; i++)
 		IS(pthread_create(&threads[i], NULL, work, NULL) == 0);
-	/* A holder they meet counts as one wait, and not as often as somebody is done. */
+	/* Meeting a holder counts as one wait, not once for each thread that finishes. */
 	pthread_mutex_lock(&lock);
 	pthread_barrier_wait(&barrier);
 	while (turn < 4)
@@ -387,7 +387,7 @@ static void limits(void)
 	printf("limits\n");
 }
 
-/* --- a port that the helper has --- */
+/* --- a port that the helper uses --- */
 
 static void port(void)
 {
@@ -397,7 +397,7 @@ static void port(void)
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	/* With calls of the helper that fail it may not let go. */
+	/* If the helper's calls fail, it may not release it. */
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
 		listen(fd, 1);
 	close(fd);

@@ -216,7 +216,7 @@ static void another(void)
 	printf("another\n");
 }
 
-/* The children of a program that waits for any. */
+/* The children of a program that waits for any child. */
 static void waits(void)
 {
 	int count = 0;
@@ -251,7 +251,7 @@ static void nothing(int number)
 	(void)number;
 }
 
-/* HOTPATH_SHUTDOWN_MS ends it; where that is refused it continues by itself. */
+/* HOTPATH_SHUTDOWN_MS ends it; if that is refused it continues. */
 static void shut(void)
 {
 	struct sigaction action = { .sa_handler = nothing };
@@ -262,7 +262,7 @@ static void shut(void)
 	printf("shut\n");
 }
 
-/* The server's answer doesn't matter here. */
+/* The server's answer does not matter here. */
 static void ask(const char *path)
 {
 	const char *port = getenv("HOTPATH_METRICS_PORT");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest_clock.c HOW - a thread that may not read the clock any more locks, allocates, calls
+ * guest_clock.c HOW - a thread that may no longer read the clock locks, allocates, calls
  * functions, opens blocks and uses a pipe.  `strict`: by seccomp's strict mode, in its own thread.
- * `tsc`: by PR_SET_TSC, also in a thread and a child that it makes; then it may again.  `refused`:
+ * `tsc`: by PR_SET_TSC, also in a thread and a child that it creates; then it may again. `refused`:
  * strict mode by an argument that the kernel refuses.
  */
 #include <linux/seccomp.h>
@@ -31,7 +31,7 @@ __attribute__((noinline)) void called(void)
 	__asm__ volatile("" : : : "memory");
 }
 
-/* Blocks of before are freed, others made; no memory of the kernel's is needed. */
+/* Earlier blocks are freed, others allocated; no memory from the kernel is needed. */
 static void work(void)
 {
 	char byte = 1;
@@ -68,7 +68,7 @@ static void strict(void)
 {
 	pthread_t thread;
 
-	/* It leaves past the C library, so no one can join it. */
+	/* It ends without the C library, so nobody can join it. */
 	pthread_create(&thread, NULL, work_strictly, NULL);
 	while (strict_tid == 0 || syscall(SYS_tgkill, getpid(), strict_tid, 0) == 0)
 		usleep(1000);

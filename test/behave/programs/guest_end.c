@@ -25,7 +25,7 @@ static __attribute__((destructor, no_instrument_function)) void leave(void)
 	main_has_left = 1;
 }
 
-/* From the last of the program's own code on, only we make it sleep. */
+/* After the last of the program's own code, only our library makes it sleep. */
 static __attribute__((no_instrument_function)) int main_sleeps(void)
 {
 	char path[64], text[256] = "";
@@ -43,7 +43,7 @@ static __attribute__((no_instrument_function)) int main_sleeps(void)
 	return state && state[2] == 'S';
 }
 
-/* Alone, the process is gone before; with us, exit still waits for the report. */
+/* Without the library, the process has ended by then; with it, exit still waits for the report. */
 static void *exit_late(void *argument)
 {
 	thread_runs = 1;

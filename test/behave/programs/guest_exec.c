@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest_exec.c - starts itself in every way that takes an environment, with one
- * that loads the library but does not name the session.
+ * guest_exec.c - starts itself in every way that accepts an environment, which
+ * loads the library but does not name the session.
  */
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest_keys.c - takes all keys that pthread_key_create gives, while threads come and go; then threads that
- * call functions, lock and allocate, and whose destructors run.  Prints how many keys and calls there were.
+ * guest_keys.c - takes all keys that pthread_key_create provides, while threads start and end; then
+ * threads that call functions, lock and allocate, and whose destructors run. Prints how many keys
+ * and calls there were.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -41,7 +42,7 @@ static void *run(void *value)
 	return NULL;
 }
 
-/* Keys are given up under the eyes of threads that begin and end. */
+/* Keys are deleted while threads start and end. */
 static void *come_and_go(void *value)
 {
 	pthread_t thread;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest_seccomp.c HOW END - forbids itself all system calls but write and
- * exit_group (by prctl, by syscall, by seccomp's strict mode), calls functions
+ * guest_seccomp.c HOW END - forbids itself all system calls except write
+ * and exit_group (by prctl, by syscall, by seccomp's strict mode), calls functions
  * a million times, new ones and deep ones among them, and ends.  `thread`: a
- * looser filter, and the calls are made in a thread and a child of later.
+ * looser filter; a thread and a child created later make the calls.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -35,7 +35,7 @@ static __attribute__((noinline)) unsigned deep(unsigned levels)
 	return levels ? deep(levels - 1) + 1 : worked;
 }
 
-/* 64 functions that no one called before, each a caller of work. */
+/* 64 functions that were never called before, each a caller of work. */
 #define ONE(a, b) \
 	static __attribute__((noinline)) void later_##a##b(void) \
 	{ \
@@ -113,7 +113,7 @@ static void in_others(void)
 	waitpid(pid, &status, 0);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
 		abort();
-	/* A child that exec's is as free to as without us. */
+	/* A child may exec as it could without the library. */
 	pid = vfork();
 	if (pid == 0) {
 		execl("/bin/true", "true", NULL);

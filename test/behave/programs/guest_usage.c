@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guest_usage.c - prints its children's resources: before it has any, of one that works, in a
- * forked child that has none.
+ * guest_usage.c - prints its children's resources: before it has any, of a working one, and
+ * in a forked child that has none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int is_near(const struct timeval *a, const struct timeval *b)
 	return us >= -1 && us <= 1;
 }
 
-/* Of no children all is 0; for one it is the kernel's value when it was waited for. */
+/* Without children, everything is 0; for one it is the kernel's value when it was waited for. */
 static void tell(const char *when, const struct rusage *whole)
 {
 	struct rusage usage;

@@ -58,7 +58,7 @@ out:
 	return sum;
 }
 
-/* A way through the code that no scope can follow. */
+/* Control flow that no scope can follow. */
 int hot_pairs(int n)
 {
 	int turns = 0;

@@ -35,7 +35,7 @@ template <typename T> struct thing {
 };
 } // namespace space
 
-/* Its frame is its caller's: that one keeps its name. */
+/* Its frame is its caller's, which keeps its name. */
 HOTPATH_SKIP static inline __attribute__((always_inline)) void not_seen_inline()
 {
 	HOTPATH_NAME("wrong, inlined");
@@ -71,7 +71,7 @@ SEEN static void without_result(int i)
 		HOTPATH_RESULT(nullptr);
 }
 
-/* 118 bytes, then a character of 3: it does not fit into 120. */
+/* 118 bytes, then a character of 3 bytes, which does not fit into 120. */
 SEEN static void long_result()
 {
 	HOTPATH_RESULT("0123456789012345678901234567890123456789012345678901234567890123456789"
@@ -89,7 +89,7 @@ SEEN static int nested_result(int depth)
 	return depth;
 }
 
-/* The innermost call that is recorded: a block, here. */
+/* The innermost recorded call: here, a block. */
 SEEN static void result_of_block()
 {
 	{

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* header_other.c - see header_scenes.c; also made into a library that is loaded and unloaded. */
+/* header_other.c - see header_scenes.c; also built as a library that is loaded and unloaded. */
 #include "header_other.h"
 
 HOTPATH_SKIP void header_other(long times)

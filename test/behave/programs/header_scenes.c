@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * header_scenes.c - blocks in hard places: whatever the program does, each is
- * counted, and the program prints how often: "calls LABEL N".  Arguments: SCENE
+ * header_scenes.c - blocks in difficult places: whatever the program does,
+ * each is counted, and the program prints how often: "calls LABEL N".  Arguments: SCENE
  * COUNT.  Linked with header_other.c, which has blocks of the same labels.
  */
 #include "hooks.h"
@@ -83,7 +83,7 @@ static void contexts(long count)
 	printf("calls switch %ld\ncalls coroutine 1\n", count + 1);
 }
 
-/* The stack pointer between the two is another than before and after. */
+/* The stack pointer differs between the two from before and after. */
 UNSEEN static void by_size(size_t size)
 {
 	HOTPATH_BLOCK("fixed");
@@ -135,7 +135,7 @@ UNSEEN static void *thread_end(void *unused)
 	return unused;
 }
 
-/* Begun here, ended there: counted, and the end is reported as one without a beginning. */
+/* Begun here, ended elsewhere: counted, and the end is reported as one without a beginning. */
 static void crossing(long count)
 {
 	for (long i = 0; i < count; i++) {
@@ -164,7 +164,7 @@ static void interrupted(long count)
 	long turns = 0;
 
 	header_other(
-		1);	/* the first call of all starts us: handlers that interrupt that are not seen */
+		1);	/* the very first call starts the library: handlers that interrupt it are not recorded */
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	while (signals < count) {
@@ -223,7 +223,7 @@ static void labels(long count)
 	}
 }
 
-/* Descriptors that no macro made: by another compiler, of another version, at run time. */
+/* Descriptors not made by a macro: by another compiler, of another version, at run time. */
 static void descriptors(long count)
 {
 	static struct {
@@ -328,7 +328,7 @@ static void times(long count)
 	printf("self outer %ld %ld\n", 299000 * count, (long)(now_ns() - start - 300000ul * count));
 }
 
-/* In a block when it ends. */
+/* Ends inside a block. */
 static void end_by_kill(long number)
 {
 	HOTPATH_BLOCK("last");

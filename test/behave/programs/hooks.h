@@ -73,7 +73,7 @@ static inline __attribute__((no_instrument_function)) uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Busy for so long. */
+/* Busy for this long. */
 static inline __attribute__((no_instrument_function)) void spin_ns(uint64_t ns)
 {
 	uint64_t end = now_ns() + ns;

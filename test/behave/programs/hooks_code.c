@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) long in_line_outer(long n)
 	return in_line(n) + in_line(n + 1);
 }
 
-/* Inlined into itself as far as the compiler likes. */
+/* Inlined into itself as often as the compiler likes. */
 COUNTER(self_inlined);
 static long self_inlined(long n)
 {

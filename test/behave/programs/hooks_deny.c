@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_deny.c - starts a program that the kernel denies something:
+ * hooks_deny.c - starts a program and lets the kernel deny it something:
  *     hooks_deny LIMIT=VALUE... [memfd=ERRNO] [strict] PROGRAM ARGS...
  * LIMIT is as, fsize, nofile, memlock, nproc, stack; a system call is refused
  * by a seccomp filter with that error number.

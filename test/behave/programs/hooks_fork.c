@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hooks_fork.c - children of every kind: fork, _Fork, raw clone, vfork, spawn,
- * daemon; of a multithreaded program, out of a signal handler, ten thousand.
+ * daemon; of a multithreaded program, from a signal handler, ten thousand.
  */
 #include "hooks.h"
 
@@ -190,7 +190,7 @@ SEEN static pid_t vforker(char *const argv[])
 	return pid;
 }
 
-/* `true` by all means that there are, and one vfork whose exec fails. */
+/* `true` in every possible way, and one vfork whose exec fails. */
 static void execs(long count)
 {
 	char *const no[] = { (char *)"/nowhere", NULL };
@@ -255,7 +255,7 @@ static void as_daemon(long count)
 		_exit(0);
 	}
 	close(tube[1]);
-	/* Ends when the daemon has: it holds the other end. */
+	/* Ends when the daemon has ended: it holds the other end. */
 	DIE_IF(read(tube[0], &byte, 1) != 0);
 	parent_step();
 	while (wait(NULL) > 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hooks_guest.c - prints a program's view of itself: descriptors, signal mask
- * and actions, environment, working directory, limits, timers; the same bytes
- * are expected with us.  And, with "registers", the hooks called as a compiler
- * would not: every register that a call keeps must come back.
+ * and actions, environment, working directory, limits, timers; the library
+ * must not change a byte. With "registers", it calls the hooks as a compiler
+ * would not: every register that a call preserves must be unchanged.
  */
 #include "hooks.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hooks_jump.c - functions that are left without their exit hook: by longjmp of
- * all kinds, also out of signal handlers, on a signal stack and not.
+ * all kinds, also from signal handlers, on a signal stack or not.
  */
 #include "hooks.h"
 
@@ -133,8 +133,8 @@ static void signal_own(long count)
 }
 
 /*
- * A handler that jumps out of anything, our hooks included.  A call may be
- * counted by the hook and cut off before it counts itself, so `worker` and
+ * A handler that jumps out of anything, our hooks included. A call may be
+ * counted by the hook and left before it counts itself, so `worker` and
  * `worked` are compared within the number of jumps.
  */
 static volatile sig_atomic_t may_jump;

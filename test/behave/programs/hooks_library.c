@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_library.c - a library for hooks_load.c, its function named by NAME.  All
- * that are made from it have one layout.  With LIFE, its constructor and
- * destructor run instrumented code: before our constructor, after our end.
+ * hooks_library.c - a library for hooks_load.c, its function named by NAME.
+ * All libraries built from it have the same layout.  With LIFE, its constructor and
+ * destructor run instrumented code: before our constructor, after our destructor.
  */
 #define JOIN(a, b) a##b
 #define MADE(name) JOIN(name, _made)

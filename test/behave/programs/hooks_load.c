@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_load.c - instrumented libraries that come and go: the same address held
- * by one after the other, a library loaded twice by dlmopen, unloaded while
- * another thread runs; it prints the counts which the report must have.
+ * hooks_load.c - instrumented libraries that are loaded and unloaded: several
+ * at the same address in turn, a library loaded twice by dlmopen, unloaded while
+ * another thread runs; it prints the counts that the report must have.
  * Arguments: SCENE COUNT, and the libraries in the folder LIBS.
  */
 #include "hooks.h"
@@ -44,7 +44,7 @@ SEEN static uintptr_t driver(const char *library, const char *function, long tim
 	return at;
 }
 
-/* Two libraries of one layout take turns; `met` is how often they met at one address. */
+/* Two libraries with the same layout take turns; `met` is how often they had the same address. */
 static void take_turns(long count)
 {
 	uintptr_t one = 0, two = 0;
@@ -76,7 +76,7 @@ SEEN static void *runner(void *handle)
 	return NULL;
 }
 
-/* Unloaded beneath the feet of a thread's tables. */
+/* Unloaded while a thread's tables refer to it. */
 static void beside(long count)
 {
 	void *three = load("three.so", 0);
@@ -102,7 +102,7 @@ static void spaces(long count)
 		call(other, "library_one", 1);
 	}
 	DIE_IF(dlsym(one, "library_one") == dlsym(other, "library_one"));
-	/* The hooks of another name space are the C library's empty ones there. */
+	/* In another namespace, the hooks are the C library's empty ones. */
 	printf("calls library_one %ld\n", count);
 }
 

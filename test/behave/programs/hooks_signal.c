@@ -2,7 +2,7 @@
 /*
  * hooks_signal.c - signal handlers that enter instrumented code at a high rate,
  * while the code they interrupt enters functions on paths never seen before,
- * grows deep, and switches stacks; on the own stack and on small signal stacks.
+ * grows deep, and switches stacks; on the thread's stack and on small signal stacks.
  */
 #include "hooks.h"
 
@@ -98,7 +98,7 @@ UNSEEN static void everything(long i)
 		swapcontext(&home, &away);
 }
 
-/* Signals come until `count` were handled. */
+/* Signals arrive until `count` were handled. */
 UNSEEN static void storm(long count, int flags, size_t stack_size)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
@@ -122,7 +122,7 @@ static void on_home(long count)
 	storm(count, SA_RESTART, 65536);
 }
 
-/* The kernel's needs, and as much beyond as a handler has on a stack of `room` bytes. */
+/* The kernel's part, and what is left for a handler on a stack of `room` bytes. */
 UNSEEN static size_t small_stack(size_t room)
 {
 	size_t least = getauxval(51 /* AT_MINSIGSTKSZ */);
@@ -136,8 +136,8 @@ static void on_small(long count)
 }
 
 /*
- * The first instrumented call of a thread, and the first call of a function, in
- * a handler on a small stack which ends at an unreadable page.
+ * The first instrumented call of a thread, and the first call of a function,
+ * in a handler on a small stack that ends at an unreadable page.
  */
 UNSEEN static void first_in_handler(long room)
 {
@@ -154,7 +154,7 @@ UNSEEN static void first_in_handler(long room)
 	raise(SIGUSR1);
 }
 
-/* sigaction's own errno promise: the hooks' actions are invisible. */
+/* errno must not change: the hooks' actions are invisible. */
 static void errno_kept(long count)
 {
 	for (long i = 0; i < count; i++) {

@@ -2,7 +2,7 @@
 /*
  * hooks_stack.c - many stacks and deep ones: coroutines by swapcontext and by
  * hand, close to each other, nested, abandoned, in memory used again, moved
- * from thread to thread; recursion of every depth; and the times of it all.
+ * from thread to thread; recursion of every depth; and the times of all these.
  */
 #include "hooks.h"
 
@@ -103,7 +103,7 @@ static void adjacent(long count)
 	scheduler(all, count);
 }
 
-/* Left in the middle, their memory used by the next. */
+/* Abandoned in the middle, their memory reused by the next. */
 static void abandoned(long count)
 {
 	struct coroutine *all = calloc(8, sizeof(*all));
@@ -213,7 +213,7 @@ static void by_hand(long count)
 	hand_drive(count);
 }
 
-/* The stack moves on to another thread at each step. */
+/* The stack moves to another thread at each step. */
 static pthread_mutex_t turn_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn_next = PTHREAD_COND_INITIALIZER;
 static long turn, turns;
@@ -294,8 +294,8 @@ SEEN static void pong(long depth)
 }
 
 /*
- * Known own times: 20 us a ping, 60 us a pong, and more on a busy CPU; the total
- * is that of the outermost.  A little less is ours.
+ * Known own times: 20 us per ping, 60 us per pong, and more on a busy CPU; the
+ * total is that of the outermost. The hooks account for a little less.
  */
 static void mutual(long count)
 {

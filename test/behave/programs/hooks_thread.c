@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_thread.c - lives of threads: ended in every way, many, short, detached,
+ * hooks_thread.c - threads: ended in every way, many, short-lived, detached,
  * with destructors that run instrumented code.
  */
 #include "hooks.h"
@@ -46,7 +46,7 @@ SEEN static void *body(void *count)
 	return NULL;
 }
 
-/* 200 at once, all alive before the first ends. */
+/* 200 at once, all running before the first ends. */
 static pthread_barrier_t barrier;
 
 COUNTER(crowd_body);
@@ -177,7 +177,7 @@ SEEN static void *spinner_body(void *unused)
 {
 	CALLED(spinner_body);
 	(void)unused;
-	/* Not to be cancelled asynchronously itself. */
+	/* Must not be cancelled asynchronously itself. */
 	pthread_barrier_wait(&barrier);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
 	for (;;)
@@ -198,7 +198,7 @@ static void async_cancels(long count)
 	printf("about spun_step %ld %ld\n", spun, count);
 }
 
-/* Destructors of keys in all rounds. */
+/* Destructors of keys, in all rounds. */
 static pthread_key_t keys[8];
 
 COUNTER(key_ends);

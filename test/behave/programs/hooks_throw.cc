@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // hooks_throw.cc - functions that are left by an exception: across instrumented
-// and uninstrumented frames, through destructors, rethrown, out of recursion,
+// and uninstrumented frames, through destructors, rethrown, from recursion,
 // and by pthread_exit, which unwinds as an exception does.
 #include "hooks.h"
 
@@ -21,7 +21,7 @@ SEEN static void thrower(long depth)
 	passes = passes + 1;
 }
 
-// The compiler of this frame knows nothing of hooks.
+// This frame is compiled without hooks.
 UNSEEN static void between(long depth)
 {
 	thrower(depth);

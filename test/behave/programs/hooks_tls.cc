@@ -34,7 +34,7 @@ struct Life {
 
 static thread_local Life first, second;
 
-// Its destructor runs when the numbers are printed already: not counted by itself.
+// Its destructor runs after the numbers are printed, so it does not count itself.
 struct Whole {
 	Whole()
 	{

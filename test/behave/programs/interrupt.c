@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * interrupt.c - ends, jumps and forks at random moments, as many of them as can be inside of the library.
+ * interrupt.c - ends, jumps and forks at random moments, as many as possible inside the library.
  *
  *     interrupt ROUNDS SEED FILE [THING]
  *
  * Each round is a child that works in one of four ways until a timer's handler, or its other
- * thread, does one of eleven things.  Ways and things are paired as the C library allows it: a
- * jump out of malloc() or pthread_mutex_lock() breaks it in any case.  The child's status must
- * match the action, within a minute.  stdout says how many rounds went so and is always the same;
- * FILE says how many calls of step(), blocks and locks were begun and done, and how often the
- * handler came inside of the library.
+ * thread, does one of eleven things. Ways and events are combined as far as the C library allows: a
+ * jump out of malloc() or pthread_mutex_lock() breaks it in any case. The child's status must match
+ * the action, within a minute. stdout has the number of successful rounds and is always the
+ * same; FILE has how many calls of step(), blocks and locks were started and finished, and how
+ * often the handler interrupted the library.
  */
 #define _GNU_SOURCE
 
@@ -36,16 +36,16 @@
 
 enum way { COMPUTE, MEMORY, LOCKS, PIPES, WAYS };
 enum thing {
-	LEAVE, /* _exit */
-	LEAVE_QUICKLY, /* quick_exit */
+	LEAVE,	/* _exit */
+	LEAVE_QUICKLY,	/* quick_exit */
 	ABORT,
 	EXEC,
 	EXIT,
-	FORK, /* in the handler, and continue */
-	KILL, /* by the parent */
-	CANCEL, /* at a cancellation point */
-	JUMP, /* siglongjmp, several times */
-	END_THREAD, /* pthread_exit in the handler */
+	FORK,	/* in the handler, and continue */
+	KILL,	/* by the parent */
+	CANCEL,	/* at a cancellation point */
+	JUMP,	/* siglongjmp, several times */
+	END_THREAD,	/* pthread_exit in the handler */
 	CANCEL_ANYWHERE,
 	THINGS
 };
@@ -61,7 +61,7 @@ static const char *const names[THINGS] = { "_exit",
 					   "siglongjmp",
 					   "pthread_exit",
 					   "asynchronous cancel" };
-/* Ways of work that may be left so at any moment. */
+/* Ways of work that may be left like this at any moment. */
 static const unsigned ways_of[THINGS] = {
 	[LEAVE] = 15,
 	[LEAVE_QUICKLY] = 15,
@@ -76,9 +76,9 @@ static const unsigned ways_of[THINGS] = {
 	[CANCEL_ANYWHERE] = 1 << COMPUTE,
 };
 
-struct shared { /* by all children */
-	_Atomic uint64_t begun[3], done[3]; /* calls of step(), blocks, locks */
-	_Atomic uint64_t handled, inside; /* handlers; those that interrupted the library */
+struct shared {	/* by all children */
+	_Atomic uint64_t begun[3], done[3];	/* calls of step(), blocks, locks */
+	_Atomic uint64_t handled, inside;	/* handlers; those that interrupted the library */
 };
 
 static struct shared *shared;
@@ -178,7 +178,7 @@ __attribute__((noinline)) static void pipes(unsigned path)
 	close(ends[1]);
 }
 
-/* Descriptors of a pipe that was jumped out of stay: so it is a small number of jumps. */
+/* A jump out leaves the pipe's descriptors open, so there are only few jumps. */
 static void work(void)
 {
 	unsigned path = (unsigned)draw();
@@ -271,7 +271,7 @@ static void *work_in_thread(void *argument)
 	return argument;
 }
 
-/* The remainder must be usable. */
+/* Everything must still be usable. */
 static int after(void)
 {
 	is_enough = false;
@@ -403,7 +403,7 @@ NO_HOOKS int main(int count, char **values)
 	FILE *file;
 
 	if (count < 4)
-		return 3; /* the exec'd program */
+		return 3;	/* the exec'd program */
 	arguments = values;
 	random_state = strtoull(values[2], NULL, 10) * UINT64_C(0x9E3779B97F4A7C15) | 1;
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

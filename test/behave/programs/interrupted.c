@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interrupted.c - two threads work in pieces, each for a while by CLOCK_MONOTONIC, until a file named `enough` is there;
- * prints the number of pieces, and how long main took, in ns.
+ * interrupted.c - two threads work in pieces, each for a while by CLOCK_MONOTONIC, until a file
+ * named `enough` exists; prints the number of pieces, and how long main took, in ns.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * levels.c WAY USER... - a root that starts workers that drop privileges: one for each USER, a
+ * levels.c WAY USER... - a root process whose workers drop privileges: one for each USER, a
  * number.
  *
  * WAY: `exec`, and the worker becomes another image of this program; `stay`, and it continues in
- * place.  Each worker calls `worked` 7 times, and its child 5 times.  A segment that anybody has
- * mapped for writing is printed: "SEGMENT root INODE", "SEGMENT USER INODE".  For trust.bats.
+ * place.  Each worker calls `worked` 7 times, and its child 5 times.  A segment that a process
+ * has mapped writable is printed: "SEGMENT root INODE", "SEGMENT USER INODE".  For trust.bats.
  */
 #include <grp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* locks_barrier.c - three threads at a barrier, one of them always the last to come. */
+/* locks_barrier.c - three threads at a barrier, one of them always the last to arrive. */
 #include "asleep.h"
 
 #include <pthread.h>

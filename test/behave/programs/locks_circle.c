@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* locks_circle.c - three locks in a circle, two of them in both orders, and one that is in none. */
+/* locks_circle.c - three locks in a circle, two locks in both orders, and one outside any
+ * circle. */
 #include <pthread.h>
 
 static pthread_mutex_t red = PTHREAD_MUTEX_INITIALIZER;

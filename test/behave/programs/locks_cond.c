@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * locks_cond.c - condition variables: hand-overs, timeouts, cancellation, both versions.
+ * locks_cond.c - condition variables: handovers, timeouts, cancellation, both versions.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * locks_deadlock.c - two threads take two locks in both orders, and stay there.
+ * locks_deadlock.c - two threads take two locks in both orders, and hang.
  *
- * Says "stuck" when both have their first lock; "self": one that it has itself.
+ * Prints "stuck" when both hold their first lock; "self": a thread takes a lock that it holds.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -33,7 +33,7 @@ static void init_inner(void)
 	done++;
 }
 
-/* The other thread comes while this continues. */
+/* The other thread arrives while this is in progress. */
 static void init(void)
 {
 	pthread_barrier_wait(&begun);
@@ -74,7 +74,8 @@ static int record(int fd, int command, short type)
 	return fcntl(fd, command, &lock);
 }
 
-/* A child has the file locked when this returns, and ends when `ends` was written to and we wait. */
+/* A child holds the file's lock when this returns, and ends once `ends` was written to and we
+ * wait. */
 static pid_t child_with(const char *path, int *ends, int by_record)
 {
 	int begins[2], give[2];

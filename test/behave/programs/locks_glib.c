@@ -15,7 +15,7 @@ static GMutex guard;
 static gboolean is_ready;
 static gint begun;
 
-/* Has both when it begins, and gives them back after a while. */
+/* Holds both at the start, and releases them after a while. */
 static gpointer hold(gpointer arg)
 {
 	g_mutex_lock(&mutex);

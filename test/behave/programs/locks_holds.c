@@ -5,8 +5,8 @@
  *
  *   NAME COUNT LEAST_NS MOST_NS LONGEST_NS
  *
- * The time held is between LEAST and MOST: the long holds are measured each, inside and outside of the
- * calls, and the short ones took something between nothing and their loop's time.
+ * The time held is between LEAST and MOST: each long hold is measured inside and outside the calls,
+ * and the short ones took between nothing and their loop's time.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static void hold(void *lock, struct truth *truth, void (*work)(unsigned long ns)
 	before = now();
 	take(lock);
 	got = now();
-	/* Time waited isn't held time. */
+	/* Waiting time is not hold time. */
 	if (got - before > 1000)
 		before = got;
 	work(ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * locks_label.c - locks that the program gives names: on the heap, static, destroyed
- * and made again, many of one name.
+ * locks_label.c - locks that the program names: on the heap, static, destroyed and
+ * created again, many with one name.
  */
 #include <hotpath.h>
 

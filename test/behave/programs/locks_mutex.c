@@ -218,7 +218,7 @@ static void run_many(long count)
 	puts("done");
 }
 
-/* --- a fast one: its count is exact, whatever is timed --- */
+/* --- a fast one: its count is exact, however few are timed --- */
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long counter;

@@ -32,7 +32,7 @@ static void check(const char *what, int got, int wanted)
 }
 
 /*
- * A thread about to wait announces itself, and its creator continues when it waits:
+ * A thread about to wait announces itself, and its creator continues once it waits,
  * some 30 ms later.
  */
 static void say_who(void)
@@ -113,7 +113,7 @@ static void run_spin(void)
 
 /* --- semaphores --- */
 
-/* Whatever waits is interrupted, though only once is there something to take. */
+/* Every wait is interrupted, though there is something to take only once. */
 static void nothing(int number)
 {
 	static int has_posted;
@@ -132,7 +132,7 @@ static void *wait_it(void *arg)
 
 static void *wait_cancelled(void *arg)
 {
-	sem_wait(&sem);	/* there is one, but the cancellation comes first */
+	sem_wait(&sem);	/* there is one, but the cancellation is first */
 	return arg;
 }
 
@@ -174,7 +174,7 @@ static void run_sem(void)
 	check("bad's errno", errno, EINVAL);
 	check("clock", sem_clockwait(&sem, CLOCK_MONOTONIC, &past), 0);
 	sigaction(SIGALRM, &action, NULL);
-	ualarm(20000, 20000);	/* the first may come before anybody waits */
+	ualarm(20000, 20000);	/* the first may arrive before anybody waits */
 	check("interrupted", sem_wait(&sem), -1);
 	check("its errno", errno, EINTR);
 	ualarm(0, 0);

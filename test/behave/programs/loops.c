@@ -3,11 +3,11 @@
  * loops.c MODE - waits for descriptors, and prints its actions as "NAME NUMBER" lines.
  *
  * epoll: two pipes, 500 waits, one of them followed by a busy span of 20 ms.
- * timers: poll() on one descriptor with timeouts of several lengths, which expire.
- * ticks: epoll_wait() on one descriptor, in turns without waiting and with one timeout, which expires.
+ * timers: poll() on one descriptor with timeouts of several lengths, which expire. ticks:
+ * epoll_wait() on one descriptor, alternately without waiting and with one timeout, which expires.
  * client: poll() for one answer, 200 times.
- * handler: as epoll, while a signal handler polls, too.
- * named: as client, with a name for the place that waits.
+ * handler: like epoll, while a signal handler polls, too. named: like
+ * client, with a name for the waiting place.
  * lag: waits for timers, and one stall of 20 ms in between.
  * threads: two threads, each as epoll; a third one as client.
  * timerfd: a timer of 2 ms, set as a span, then as a time; in the middle of each a stall of 7 ms.
@@ -39,9 +39,9 @@
 struct told {
 	uint64_t waits;
 	uint64_t events;
-	uint64_t stall_ns; /* as the program measured it, inside of the busy span, */
-	uint64_t around_ns; /* and with the waits before and after it */
-	uint64_t all_ns; /* from before the first wait to after the last */
+	uint64_t stall_ns;	/* as the program measured it, inside the busy span, */
+	uint64_t around_ns;	/* and with the waits before and after it */
+	uint64_t all_ns;	/* from before the first wait to after the last */
 };
 
 __attribute__((no_instrument_function)) static uint64_t now_ns(void)
@@ -120,7 +120,7 @@ static void *loop(void *data)
 	}
 	told->all_ns = now_ns() - begin;
 	close(seldom[0]);
-	/* A thread that came after another one's end would continue its record. */
+	/* A thread that starts after another's end would continue its record. */
 	if (is_together)
 		pthread_barrier_wait(&together);
 	return NULL;
@@ -145,7 +145,7 @@ static void *client(void *data)
 	return NULL;
 }
 
-/* Waits of `least_ms` and more: the stall comes in the middle. */
+/* Waits of at least `least_ms`: the stall is in the middle. */
 static void timers(struct told *told, int least_ms, int stall_at)
 {
 	int idle[2];

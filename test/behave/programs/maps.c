@@ -34,7 +34,7 @@
 enum { ONE, TWO, OVER, MOVED, NAMES };
 static const char *const names[NAMES] = { "map_one", "map_two", "map_over", "move" };
 
-/* Which map a page is of, in a window; whose that map is. */
+/* The map of each page in a window, and the map's owner. */
 struct window {
 	char *at;
 	int map[PAGES + 1];	/* 0 = none */
@@ -101,7 +101,7 @@ static void note_gone(struct window *w, int page, int count)
 	memset(&w->map[page], 0, (size_t)count * sizeof(w->map[0]));
 }
 
-/* Pages behind `page` that are of one map with it. */
+/* Pages after `page` in the same map. */
 static int same(const struct window *w, int page)
 {
 	int count = 1;
@@ -262,7 +262,7 @@ static int signals(int count)
 
 	window_init(&windows[0], 0);
 	window_init(&windows[1], 1);
-	/* A handler that comes before the profiler's first record is counted as lost. */
+	/* A handler that runs before the profiler's first record is counted as lost. */
 	step(&windows[0], &seed);
 	tick(handler, 200);
 	for (int i = 0; i < count || handled < 100; i++) {
@@ -280,7 +280,8 @@ static int signals(int count)
 static int jumps(int count)
 {
 	window_init(&windows[0], 0);
-	/* The first signal may come before setitimer() returns: there is a way back by then. */
+	/* The first signal may arrive before setitimer() returns: the jump target is set by
+	 * then. */
 	if (sigsetjmp(back, 1) == 0)
 		tick(jumper, 100);
 	while (handled < count) {

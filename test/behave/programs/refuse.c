@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// refuse.c - runs a command under a filter that refuses some system calls, as a
+// refuse.c - runs a command under a filter that refuses some system calls, like a
 // container's does: refuse NUMBER[,NUMBER]... COMMAND [ARGUMENTS]
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * session.c - a program for session.bats and run.bats: calls `tick` 100 times,
- * then acts by its argument, and the suite compares the runs with and without us.
+ * then acts according to its argument; the suite compares the runs with and
+ * without the library.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@ static void tick_often(int times)
 		tick();
 }
 
-/* Every kind of wait, to its end: one child of our own, and no one else. */
+/* Every kind of wait until it ends: one child of our own, and no other. */
 static int wait_for_all(void)
 {
 	siginfo_t info;
@@ -120,7 +121,7 @@ static int many_processes(void)
 	return 0;
 }
 
-/* Says that it runs, and waits for signals; says which came. */
+/* Prints that it runs, waits for signals, and prints which arrived. */
 static volatile sig_atomic_t got;
 
 static void note_signal(int number)

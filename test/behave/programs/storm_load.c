@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm_load.c - threads that open, call and close libraries all the time, so that each address is
- * one library's now and another's the next moment.  It prints "NAME CALLS" for their calls, and
- * "shared" if the same address was seen in two libraries.
+ * storm_load.c - threads that continually open, call and close libraries, so that each address
+ * belongs to one library now and to another the next moment. It prints "NAME CALLS" for their
+ * calls, and "shared" if the same address was seen in two libraries.
  *
  *   storm_load plugins FOLDER THREADS ROUNDS    those of storm_plugin.c
  *   storm_load objects FOLDER THREADS ROUNDS    those of storm_object.cc; threads end and begin, too
@@ -34,7 +34,7 @@ struct count {
 };
 static struct count counts[64];
 
-/* Called by the objects, whose texts go with them. */
+/* Called by the objects, whose strings are unloaded with them. */
 UNSEEN void said(const char *name)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -186,7 +186,7 @@ UNSEEN int main(int argc, char **argv)
 	else
 		for (long i = 0; i < rounds; i++)
 			run(objects, (int)i * threads);
-	/* Those that stayed for the sake of threads go with the next one that does. */
+	/* Those kept loaded for threads are unloaded with the next one that is. */
 	if (calls[0] == 0)
 		unload(load('A', 0));
 	print();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm_plugin.c - one of several libraries of one layout: LETTER is in the names of its functions
- * and of its lock, SIZE is the size of its blocks.
+ * storm_plugin.c - one of several libraries with the same layout: LETTER is in the names of its
+ * functions and of its lock, SIZE is the size of its blocks.
  */
 #include <pthread.h>
 #include <stdlib.h>

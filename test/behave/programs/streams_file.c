@@ -1,5 +1,5 @@
 /*
- * streams_file.c DIRECTORY - reads files by each function of stdio that is stood in for, and prints
+ * streams_file.c DIRECTORY - reads files with each stdio function that is interposed, and prints
  * the expected report: NAME ITEMS BYTES ENDED, sorted by the caller.
  */
 #define _GNU_SOURCE
@@ -47,7 +47,7 @@ static void by_fgets(FILE *file, const char *name, int size)
 	told(name, items, bytes, "ended");
 }
 
-/* Until the end is met, which a line without an end does before a call fails. */
+/* Until end of file, which a last line without newline reaches before a call fails. */
 static void by_feof(FILE *file, const char *name)
 {
 	char line[400];
@@ -114,7 +114,7 @@ static void by_seek(FILE *file, const char *name)
 	told(name, items, bytes, "closed");
 }
 
-/* Two at a time, one of them unbuffered. */
+/* Two at the same time, one of them unbuffered. */
 static void by_two(const char *one, const char *other)
 {
 	FILE *a = fopen(made(one, 1000, 0), "r"), *b = fopen(made(other, 1000, 0), "r");
@@ -164,7 +164,7 @@ static void by_threads(const char *name)
 	told(name, common_items, common_bytes, "ended");
 }
 
-/* Unseen: only the bytes are known. */
+/* Not recorded: only the bytes are known. */
 static void by_macro(FILE *file, const char *name)
 {
 	long bytes = 0;
@@ -175,7 +175,7 @@ static void by_macro(FILE *file, const char *name)
 	printf("%s None %ld ended\n", name, bytes);
 }
 
-/* The same of a pipe. */
+/* The same for a pipe. */
 static void by_pipe(const char *name)
 {
 	FILE *file;

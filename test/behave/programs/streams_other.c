@@ -1,5 +1,5 @@
 /*
- * streams_other.c DIRECTORY - directories, sockets that are accepted from, and descriptors of events; prints
+ * streams_other.c DIRECTORY - directories, listening sockets, and event descriptors; prints
  * the expected report: NAME ITEMS INSTANCES ENDED.
  */
 #define _GNU_SOURCE

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads_states.c - threads that do one thing each, made on a call path.
+ * threads_states.c - threads that do one thing each, created on a call path.
  *
- * Prints the ns of CPU that the one that runs took.
+ * Prints the running thread's CPU time in ns.
  */
 #include "asleep.h"
 

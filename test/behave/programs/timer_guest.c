@@ -2,8 +2,8 @@
 //
 // timer_guest.c - visible effects of a foreign signal on a program:
 // calls that are interrupted or end early, masks and actions of signals, its own
-// timers, sigwait, signalfd, ids that change in all threads.  Prints the
-// found; the same with and without timers in it.
+// timers, sigwait, signalfd, ids that change in all threads. Prints what
+// it finds, which must be the same with and without timers.
 
 #include <errno.h>
 #include <poll.h>
@@ -47,7 +47,7 @@ static void *drain(void *argument)
 	return NULL;
 }
 
-/* Work and calls that wait, in turns: how many were interrupted, or wrote less than all? */
+/* Work and waiting calls in turn: how many were interrupted, or wrote only a part? */
 static void calls(double seconds)
 {
 	struct timespec little = { 0, 20000 };
@@ -109,7 +109,7 @@ static void masks(void)
 	printf("real time signals: %d set, %d came\n", set, (int)handled);
 }
 
-/* A timer of the program's own on its CPU time, and one that a thread waits for. */
+/* The program's own timer on its CPU time, and one that a thread waits for. */
 static void timers(void)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 1 };
@@ -159,7 +159,7 @@ static void *id_of_thread(void *argument)
 	return (void *)(long)geteuid();
 }
 
-/* The C library tells all threads by the signal that the timers use. */
+/* The C library notifies all threads with the signal that the timers use. */
 static void ids(void)
 {
 	pthread_barrier_t barrier;

@@ -3,11 +3,12 @@
  * trust.c ATTACK [ARGUMENT] - starts as root with the library in it; a child drops privileges
  * without exec, and attacks.  For trust.bats.
  *
- * ATTACK `everywhere`: it calls setuid(), and then writes all that it can.  Its parent continues
- * meanwhile, and says "parent N" at its end, N times that it called `parent_works`.  The others
- * make the system calls directly, which are invisible, and keep the segment.
+ * ATTACK `everywhere`: it calls setuid(), and then writes everything that it can. Its parent
+ * continues meanwhile, and finally prints "parent N", the number of calls of `parent_works`. The
+ * others make the system calls directly, which are invisible, and keep the segment.
  *
- * Numbers are offsets of the format (segment/FORMAT.md), not names: who attacks has no headers of ours.
+ * Numbers are offsets of the format (segment/FORMAT.md), not names: an attacker does not have our
+ * headers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,7 +40,7 @@
 static char *segment;
 static size_t segment_size;
 
-/* A direct system call: nothing is called that has a hook or a stand-in. */
+/* A direct system call: it calls nothing that has a hook or a stand-in. */
 #define UNSEEN __attribute__((no_instrument_function)) static
 
 UNSEEN long by_instruction(long number, long a, long b, long c, long d)
@@ -107,7 +108,7 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 }
 
-/* The helper's gift to its members; it has to learn first that this is one. */
+/* What the helper sends to its members; it first has to learn that this is one. */
 static int descriptor_ask(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -149,7 +150,7 @@ static uint32_t *half(uint64_t offset)
 	return (uint32_t *)(segment + offset);
 }
 
-/* struct hp_watch of the helper; 0 = it is not there yet. */
+/* the helper's struct hp_watch; 0 = not created yet. */
 static uint64_t watch_place(void)
 {
 	return *(volatile uint64_t *)word(232);
@@ -167,7 +168,7 @@ static void *idle(void *unused)
 	return unused;
 }
 
-/* The helper shall have a row to write, a point, or an event. */
+/* The helper needs a row, a point, or an event to write. */
 static void give_work(void)
 {
 	static volatile uint64_t work;
@@ -179,7 +180,8 @@ static void give_work(void)
 		work++;
 }
 
-/* Where numbers of the helper's stand that it once read again before it wrote.  False = not yet. */
+/* The location of the helper's numbers that it used to read again before writing. False = not
+ * yet. */
 static bool spoil(const char *what)
 {
 	uint64_t watch = watch_place();
@@ -222,7 +224,7 @@ static int attack_numbers(const char *what)
 	return !until || looks() < until ? 10 : 0;
 }
 
-/* What names the file of a run that is kept: its begin, its first process, and the name of that. */
+/* What determines a kept run's file name: its start, its first process, and that process's name. */
 static int attack_begin(const char *argument)
 {
 	unsigned long long created;
@@ -291,7 +293,7 @@ static int attack(const char *what, const char *argument)
 
 /* ---- everywhere ---- */
 
-/* All that a process of this user can read of another, or do to it. */
+/* Everything that a process of this user can read of another, or do to it. */
 static int others_are_out_of_reach(pid_t pid)
 {
 	char path[64];
@@ -356,7 +358,7 @@ UNSEEN int attack_everywhere(pid_t helper, int to_parent)
 	struct stat status;
 	int fd;
 
-	/* It has its own segment now, and can get at no other. */
+	/* It has its own segment now, and cannot access any other. */
 	free(malloc(1000));
 	if (!others_are_out_of_reach(getppid()) || !others_are_out_of_reach(helper))
 		return 9;
@@ -368,7 +370,7 @@ UNSEEN int attack_everywhere(pid_t helper, int to_parent)
 	mapped_find();
 	if (mapped_count < 2)
 		return 15;
-	/* Parent and helper see it as it is then. */
+	/* Parent and helper see it in that state. */
 	for (int i = 0; i < 60; i++) {
 		overwrite_all(values[i % 6]);
 		if (i == 6 && by_instruction(SYS_write, to_parent, (long)"x", 1, 0) != 1)
@@ -433,7 +435,8 @@ static int drop(void)
 	return setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY) || setuid(0) == 0;
 }
 
-/* And it maps the segment once more, since its library leaves where it was as soon as it notices. */
+/* And it maps the segment once more, since its library unmaps the old place as soon as it
+ * notices. */
 static int drop_unseen(void)
 {
 	long again;

@@ -83,7 +83,7 @@ struct counted {
 	explicit counted(int number) : n(number)
 	{
 	}
-	void operator&() const; /* no one may take its address this way */
+	void operator&() const;	/* its address must not be taken */
 };
 
 #if __cplusplus >= 201103L

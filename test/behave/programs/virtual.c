@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * virtual.c - functions of known durations on a clock of the program's own
- * making: virtual SHAPE CALLS [NUMBER].
+ * virtual.c - functions of known durations on the program's own artificial
+ * clock: virtual SHAPE CALLS [NUMBER].
  *
- * The program interposes clock_gettime, and declares the processor's counter
- * forbidden; so the library reads this clock.  It moves when the program
- * "works", by exactly that, and a little at each reading.  So a call's duration
- * is known to the nanosecond, on every machine and beside any neighbour, and
- * only random sampling may make a difference in the report.
+ * The program interposes clock_gettime and declares the processor's counter
+ * forbidden, so the library reads this clock. It advances by exactly the
+ * program's "work", and a little at each reading. So a call's duration is known
+ * to the nanosecond, on every machine and under any load, and only random
+ * sampling can make the report differ.
  *
  *   mix       a tree of hot, short functions of several kinds and a few long ones
  *   bimodal   a function takes one of two durations
@@ -19,8 +19,8 @@
  *   wait      the same, but the function loses it itself
  *   steal     the same, but the kernel knows of nothing
  *
- * Of these, all calls of quick() take 4 ns but for some, which the kernel knows nothing of; callers() calls
- * it in a loop, and takes 2 ns for that.  NUMBER is a seed.
+ * In these, all calls of quick() take 4 ns except for some slow ones, without a context switch;
+ * callers() calls it in a loop, and takes 2 ns for that. NUMBER is a seed.
  *
  *   constant          none
  *   random            193 of 100 us, at random places
@@ -39,9 +39,9 @@
  *   seldom            each 4000th call is other()'s; 20 of these take 100 us
  *   tens              40 ns instead of 4, so that one in 32 is sampled; 193 of 100 us
  *
- * Printed are lines "truth NAME CALLS TOTAL_NS SELF_NS", "percentile P NS" of
+ * It prints lines "truth NAME CALLS TOTAL_NS SELF_NS", "percentile P NS" of
  * the function that bears the shape's name, and "switches 1" if the C library
- * lets context switches be seen (preload/call/switch.h).
+ * makes context switches visible (preload/call/switch.h).
  */
 #include <math.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ static inline QUIET void work(uint64_t ns)
 	worked += ns;
 }
 
-/* The kernel takes the processor away for a moment, which here is so long. */
+/* The kernel preempts the program for a moment, which has this length here. */
 static QUIET void lose(uint64_t ns)
 {
 	struct timespec least = { 0, 1 };

@@ -3,8 +3,8 @@
  * waits_channel.c HOW - threads that wait for messages, and for room.
  *
  * times: prints how long it waited for them, by its own clock: NAME COUNT NS.
- * hang: one thread waits for a message of a pipe with a mutex that the sender
- *       waits for; says "hangs" and continues waiting.
+ * hang: one thread waits for a message from a pipe while it holds a mutex
+ * that the sender waits for; prints "hangs" and keeps waiting.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits_futex.c - threads that wait for one mutex, which each has for 10 ms.
+ * waits_futex.c - threads that wait for one mutex, which each holds for 10 ms.
  * Prints the mutex's address: strace's name of the futex.
  */
 #include <pthread.h>

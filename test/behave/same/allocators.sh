@@ -18,7 +18,7 @@ config()
 	printf '#define PERFTOOLS_DLL_DECL\n#define PRIuS "zu"\n#define PRIxPTR "lx"\n#define TCMALLOC_PAGE_SIZE_SHIFT 13\n'
 }
 
-# first FILE... - the one that is there, of a library that the linker is given by its path.
+# first FILE... - the first existing file, of a library that is linked by its path.
 first()
 {
 	for file; do [ ! -e "$file" ] || { echo "$file"; return; }; done

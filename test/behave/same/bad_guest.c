@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bad_guest.c - a library that changes one thing, BAD_GUEST=N, in every process: the comparison has to see it. */
+/* bad_guest.c - a library that changes one thing, BAD_GUEST=N, in every process: the comparison
+ * must notice it. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

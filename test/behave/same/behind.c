@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * behind.c - a library to be preloaded behind ours: calls functions the way that callers of
- * stand-ins do. Each passes on to the real one, and notes if the stack was not aligned, as the ABI
- * asks (rsp + 8 is a multiple of 16).
+ * behind.c - a library to be preloaded after ours, with the functions that our stand-ins call.
+ * Each calls the real one, and notes if the stack was not aligned as the ABI requires (rsp + 8 is
+ * a multiple of 16).
  *
- * behind.h is made by tools.sh: what our library exports and the C library or GLib has, but for functions of ours that do
- * their work by another one. Processes that end without destructors count in memory that all of them share.
+ * behind.h is made by tools.sh: what our library exports and the C library or GLib has, except for
+ * our functions that use another one for their work. Processes that end without destructors count
+ * in memory that all of them share.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -46,10 +47,12 @@ static __attribute__((constructor)) void share(void)
 
 __attribute__((visibility("hidden"), used)) void *behind_find(long index)
 {
-	/* A search frees what an earlier one in vain has left, so this one must be known before. */
+	/* A search frees what an earlier, unsuccessful one has left, so this one must be known
+	 * before. */
 	if (!behind_real[INDEX_free])
 		behind_real[INDEX_free] = dlsym(RTLD_NEXT, "free");
-	/* These have two versions, and the first one found need not be the present one. Searching allocates if in vain. */
+	/* These have two versions, and the first one found need not be the current one. An
+	 * unsuccessful search allocates. */
 	if (strncmp(names[index], "pthread_cond_", 13) == 0 &&
 	    strcmp(names[index], "pthread_cond_clockwait") != 0)
 		behind_real[index] = dlvsym(RTLD_NEXT, names[index], "GLIBC_2.3.2");
@@ -97,7 +100,7 @@ static __attribute__((destructor)) void tell(void)
 #include "behind.h"
 #undef X
 
-/* The first call: all that arguments may be in is kept. */
+/* The first call: every register that may hold arguments is preserved. */
 __asm__(".text\nbehind_slow:\n\tpushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n\tpushq %r8\n\t"
 	"pushq %r9\n\tpushq %rax\n\tpushq %rbp\n\tmovq %rsp, %rbp\n\tandq $-16, %rsp\n\t"
 	"movq %r11, %rdi\n\tcall behind_find\n\tmovq %rax, %r11\n\tmovq %rbp, %rsp\n\tpopq %rbp\n\t"

@@ -10,7 +10,7 @@ set -e
 export FLAGS='-w -O1 -g -D_GNU_SOURCE -finstrument-functions'
 here=$(cd "$(dirname "$0")" && pwd)
 
-# compile <LIST - a line for each: the file. The result is a program, or the reason for its
+# compile <LIST - one file per line. The result is a program, or the reason for its
 # absence.
 compile()
 {
@@ -23,14 +23,15 @@ compile()
 case $1 in
 posix)
 	cd "$("$here/../../../scripts/fetch-source" posixtestsuite "$3")"
-	# Definitions that the suite's time lacks, with today's headers.
+	# Definitions for today's headers that the old suite lacks.
 	export DIR=$2 FLAGS="$FLAGS -std=gnu99 -Iinclude -include fcntl.h -include signal.h" LIBS='-lpthread -lrt -lm'
 	mkdir -p "$DIR"
 	ls conformance/interfaces/*/[0-9]*.c | grep -v buildonly | compile
 	;;
 glibc)
 	cd "$("$here/../../../scripts/fetch-source" glibc "$3")"
-	# Its own headers are for the inside of the library; these few are for tests. Some say ../test-skeleton.c.
+	# Its own headers are for the library itself; these few are for tests. Some include
+	# ../test-skeleton.c.
 	export DIR=$2 own=$2.inc/include
 	export FLAGS="$FLAGS -std=gnu11 -I$own -include $own/config.h"
 	mkdir -p "$DIR" "$own" "$DIR.obj"
@@ -62,18 +63,20 @@ missing)
 table)
 	for path in "$2"/*; do
 		case ${path##*/} in
-		# They take all existing keys, or the first one, and some are ours.
+		# They use all existing keys, or the first one, and some are ours.
 		pthread-tst-key1 | pthread-tst-key4 | pthread-tst-tss-basic) continue ;;
-		# Signals before their handlers, and timers that overrun: they fail now and then by themselves.
+		# Signals before their handlers, and timers that overrun: these fail now and then
+		# without the library, too.
 		pthread_mutex_lock-3-1 | pthread_mutex_init-5-3 | timer_getoverrun-2-3) continue ;;
-		# Gives a stack to a new thread while a detached one may still run on it: it dies by itself, too.
+		# Gives a stack to a new thread while a detached one may still run on it: it crashes
+		# without the library, too.
 		pthread_detach-4-3) continue ;;
 		# They wait for themselves, or for longer than the rest together.
 		fork-11-1 | timer_settime-5-3 | malloc-tst-mallocfork3 | stdlib-tst-arc4random-fork) continue ;;
 		esac
 		# They end themselves after 20 s, which is short on a machine that others share.
 		options='env=TIMEOUTFACTOR=10 time=300'
-		# Takes all memory that it may have: its last threads are not recorded, which is
+		# Uses all memory that it may have: its last threads are not recorded, which is
 		# reported.
 		[ "${path##*/}" != pthread-tst-basic7 ] || options="$options told=yes"
 		echo "${path##*/} $options probe=off compare=end -- $path"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * early.c - IFUNC resolvers that allocate, lock, read files, make pipes, children and failing system calls, while the
- * loader relocates.
+ * early.c - IFUNC resolvers that allocate, lock, read files, create pipes and children, and make
+ * failing system calls, while the loader relocates.
  * Built as a library with -DPART=library and as the program (-DPART=program), which calls both.
- * Their allocations then are resized and freed later.
+ * Their allocations are resized and freed later.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore;
 static void *resized, *freed, *mapped;
-static int done;	/* the successful checks, a bit each */
+static int done;	/* the successful checks, one bit each */
 
 static void allocate(void)
 {
@@ -133,7 +133,7 @@ static __attribute__((used)) int (*resolve(void))(void)
 	return value;
 }
 
-/* Of this object alone: the resolver runs last, when its callees are bound. */
+/* Only in this object: the resolver runs last, when its callees are bound. */
 static int inner(void) __attribute__((ifunc("resolve")));
 
 int NAME(value)(void);

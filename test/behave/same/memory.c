@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - locked memory, libraries that come and go: each scene ends as it does without a guest. */
+/* memory.c - locked memory, libraries that are loaded and unloaded: each scene ends as it does
+ * without a guest. */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -55,7 +56,7 @@ static void lock_in_all_ways(void)
 	pthread_t thread;
 	char what[16];
 
-	mallopt(M_ARENA_MAX, 1);	/* another one is 64 MiB of addresses */
+	mallopt(M_ARENA_MAX, 1);	/* another one is 64 MiB of address space */
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 65536);
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
@@ -73,7 +74,7 @@ static void lock_in_all_ways(void)
 		munlockall();
 		say_locked("unlocked", 0);
 	}
-	/* Only the present, after the future. */
+	/* Current mappings only, after future ones. */
 	mlockall(MCL_FUTURE);
 	mlockall(MCL_CURRENT);
 	long before = status_kb("VmLck");

@@ -16,7 +16,7 @@ http {
 }
 END
 mkfifo pause
-# Without a process, whose number would differ from run to run.
+# Without the process id, which would differ from run to run.
 pause() { read -rt 0.02 _ <>pause || :; }
 has_two_workers() { read -ra workers <"/proc/$server/task/$server/children"; [ ${#workers[@]} = 2 ]; }
 ask() { curl -s --unix-socket "$PWD/s" --max-time 20 "$@"; }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.c - writes down a process's view of itself: descriptors, signals, environment, limits.
+ * probe.c - records a process's view of itself: descriptors, signals, environment, limits.
  *
- * As a program it prints that on stdout.  Preloaded (behind our library, or alone) it writes it for
- * every process that loads it into the folder SAME_PROBE, at its start and at exit.  Differences
- * between any two runs (inodes, addresses) are left out, and so are our traces: LD_PRELOAD's entry
+ * As a program it prints that on stdout. Preloaded (after our library, or alone) it writes it into
+ * the folder SAME_PROBE for every process that loads it, at its start and at exit. What differs
+ * between any two runs (inodes, addresses) is left out, and so are our traces: LD_PRELOAD's entry
  * and the HOTPATH_ variables.
  */
 #include <dirent.h>
@@ -142,7 +142,7 @@ static void environment(void)
 		say("env %s\n", sorted[i]);
 }
 
-/* Lines of /proc/self/status that no two runs differ in. */
+/* Lines of /proc/self/status that are the same in all runs. */
 static void status(void)
 {
 	static const char *const names[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.c - how processes come, change and go: each scene ends as it does without a guest. */
+/* process.c - how processes start, change and end: each scene ends as it does without a guest. */
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <pthread.h>
@@ -79,7 +79,7 @@ static pid_t _Fork(void)
 }
 #endif
 
-/* No handlers of atfork: malloc's lock may be held, so the child takes none. */
+/* No handlers of atfork: malloc's lock may be held, so the child must not allocate. */
 static void raw_fork_once(int i)
 {
 	struct clone_args how = { .exit_signal = SIGCHLD };
@@ -124,7 +124,7 @@ static void thread_forks(void)
 	}
 }
 
-/* The child works in our memory: the pages it may touch are ours afterwards. */
+/* The child works in our memory: the pages it touches remain ours afterwards. */
 static void vfork_child(void)
 {
 	static volatile int touched;

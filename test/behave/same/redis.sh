@@ -5,7 +5,7 @@ redis-server --port $port --save '' --dir "$PWD" --loglevel warning --io-threads
 	--unixsocket "$PWD/s" >log 2>&1 &
 server=$!
 ask() { redis-cli -s "$PWD/s" "$@"; }
-# How often it is asked until it is so far depends on the machine: these are ignored.
+# How often it is polled depends on the machine: these are ignored.
 quietly() { (unset LD_PRELOAD; exec "$@"); }
 asked() { quietly redis-cli -s "$PWD/s" "$@"; }
 shortly() { quietly sleep 0.02; }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refused.c - calls with arguments that the kernel refuses: pointers to nothing,
- * numbers of nothing, sizes beyond all.  Each line is the call, its result and
- * errno; a call that reads such a pointer itself reports it, with the library as
- * without.
+ * refused.c - calls with arguments that the kernel refuses: invalid pointers,
+ * invalid numbers, huge sizes.  Each line is the call, its result and
+ * errno; a call that reads such a pointer itself reports it, with and without
+ * the library.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,11 +75,11 @@ static void files(void *bad)
 	SAY(mkfifo(bad, 0));
 }
 
-/* Both ends of objects that pass messages, with one in each. */
+/* Both ends of objects that pass messages, with one message in each. */
 struct ends {
-	int p[2]; /* a pipe */
-	int s[2]; /* a stream */
-	int d[2]; /* datagrams */
+	int p[2];	/* a pipe */
+	int s[2];	/* a stream */
+	int d[2];	/* datagrams */
 	int ev;	/* a counter */
 };
 
@@ -223,7 +223,7 @@ static void others(void *bad)
 	SAY(aligned_alloc(3, 5) != NULL);
 }
 
-/* Those that return the error: free locks, which a try would get. */
+/* Those that return the error: free locks, which a try would acquire. */
 #define SAY_LOCK(call, unlock) \
 	do { \
 		if (sigsetjmp(back, 1) == 0) { \

@@ -2,11 +2,11 @@
 /*
  * registers.c - registers across a call: rbx, rbp, r12 to r15, rsp, the direction flag, rounding
  * and exception masks of SSE and x87; and errno, which is printed where it changes.  Each function
- * that may be stood in for is called with patterns in all of them, al being 0 and 8 as a caller of
- * a variadic function may have it.  Calls all functions; behind.c checks the other end.
+ * that may be interposed is called with patterns in all of them, with al = 0 and 8 as callers of
+ * variadic functions may have it. This file calls all functions; behind.c checks the other end.
  *
- * exports.h lists the library's exports (tools.sh asks nm): one that is not called here is an
- * error.
+ * exports.h lists the library's exports (tools.sh asks nm): an export that is not called here
+ * is an error.
  */
 #include "registers.h"
 
@@ -50,7 +50,7 @@ static struct {
 	uint32_t mxcsr_saved;	/* 196 */
 	uint16_t control_saved, unused;	/* 200 */
 	uint32_t unused2;
-	uint64_t flags;	/* 208; of a jump: the function that saves */
+	uint64_t flags;	/* 208; for a jump: the function that saves */
 	uint64_t buffer;	/* 216: where to */
 } state;
 
@@ -87,8 +87,8 @@ static __attribute__((noinline, naked)) void call_with_patterns(void)
 }
 
 /*
- * The library's exports, and whether they were called; other symbols are not searched
- * for.
+ * The library's exports, and whether they were called; other symbols are not looked
+ * up.
  */
 static struct {
 	const char *name;
@@ -167,8 +167,8 @@ long call(const char *name, void *function, const long *args, int al)
 }
 
 /*
- * After the jump registers have their values from when `save` was called, as in the
- * ABI; not the control words.
+ * After the jump, registers have their values from the call of `save`, as the ABI
+ * says; the control words need not.
  */
 static __attribute__((noinline, naked)) void jump_with_patterns(void)
 {
@@ -309,7 +309,7 @@ static void operators(void)
 	ALIGNED_NOTHROW_NEWS(X)
 #undef X
 	next = 0;
-	/* Arguments that a form lacks are not checked: the size, or the tag. */
+	/* Arguments that a form lacks (the size, or the tag) are not checked. */
 #define X(name) CALL(name, blocks[next++], 24);
 	DELETES(X)
 #undef X
@@ -344,7 +344,7 @@ static void mutexes(void)
 	CALL(mtx_destroy, P(&mtx));
 }
 
-/* Gets the lock when the other one waits. */
+/* Acquires the lock once the other one waits. */
 static void *wake(void *arg)
 {
 	void **three = arg;	/* lock, condition, and which kind */
@@ -447,7 +447,7 @@ static void *thread_nothing(void *arg)
 	return arg;
 }
 
-/* In no header of the C library's. */
+/* In no header of the C library. */
 int __pthread_key_create(pthread_key_t *key, void (*end)(void *));
 
 static void threads(void)

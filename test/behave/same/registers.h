@@ -9,16 +9,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Calls it, where it is there: a weak one may not be. `al` is what a caller of a variadic function may have there. */
+/* Calls it if it exists: a weak one may not. `al` is what a caller of a variadic function may
+ * have there. */
 long call(const char *name, void *function, const long *args, int al);
 
-/* The same for what does not return here but through `save`, which was called with `buffer`. */
+/* The same for a function that does not return here, but through `save`, which was called with
+ * `buffer`. */
 void call_jump(const char *name, void *function, const long *args, void *save, void *buffer);
 
-/* In a child that ends by it, with this status. */
+/* In a child that it ends, with this status. */
 void call_end(const char *name, void *function, int status);
 
-/* A child found calls that were wrong, told by its status. */
+/* A child's status reports wrong calls. */
 void count_child(pid_t pid);
 
 /* How many calls were wrong so far. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * registers_glib.c - GLib's functions, those of hotpath.h, and old versions of the C library's, called with patterns
- * in the registers: see registers.c. Without GLib's headers there is nothing to call, and nothing is missed.
+ * in the registers: see registers.c. Without GLib's headers there is nothing to call, and nothing
+ * counts as missing.
  */
 #define HOTPATH
 #include "registers.h"
@@ -50,7 +51,7 @@ void own(void)
 	}
 }
 
-/* As programs that were linked 20 years ago call them: the condition is a pointer there. */
+/* As called by programs linked 20 years ago: there the condition is a pointer. */
 void old_conditions(void)
 {
 	static const char *const names[] = { "init", "signal", "broadcast", "timedwait",

@@ -239,7 +239,7 @@ static void sockets(void)
 	close(pair[1]);
 }
 
-/* Waits for time and for the disk: for none, and of a file in memory. */
+/* Waits for time (0) and for the disk (of a file in memory). */
 static void pauses(void)
 {
 	static char page[8192] __attribute__((aligned(4096)));
@@ -271,7 +271,7 @@ void descriptors(void)
 	sockets();
 }
 
-/* Without them the kernel returns that error, and the call was made. */
+/* Without these files the kernel returns that error, but the call was made. */
 void messages(void)
 {
 	static struct mq_attr attr = { .mq_maxmsg = 2, .mq_msgsize = 32 };
@@ -330,7 +330,7 @@ void jumps(void)
 	CALL(swapcontext, P(&here), P(&there));
 }
 
-/* A child that has become a daemon reports its results by a pipe. */
+/* A child that has become a daemon reports its results through a pipe. */
 static void become_daemon(void)
 {
 	int ends[2];

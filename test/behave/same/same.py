@@ -37,10 +37,10 @@ PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
 BARE_RUNS = 4
 ROUNDS_LEFT = 50
-LINES_MAX = 60    # of a difference that are shown
-# What we say ourselves where a program ends faster than the report is made.
+LINES_MAX = 60    # lines of a difference that are shown
+# Our message if a program ends before the report is ready.
 OWN_LINES = re.compile(rb"^hotpath: the report (takes longer than|is not done after) 5 s.*\n", re.M)
-# What we say where something is missing, and the report that is then printed instead of written.
+# Our message if something is missing, and the report that is then printed instead of written.
 TOLD_LINES = re.compile(rb'^(\[hotpath\]|hotpath: |\{"type":"hotpath_report").*\n', re.M)
 
 SHARED = "/dev/shm"
@@ -335,7 +335,8 @@ def main(arguments):
         else:
             tables.append(word)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    # What tells its parent by a signal, and has lost it, tells us: stress-ng's dccp. A handler is not inherited by exec.
+    # A program that notifies its parent by a signal, and has lost it, notifies us: stress-ng's
+    # dccp. A handler is not inherited by exec.
     signal.signal(signal.SIGALRM, lambda *_: None)
     shared_is_own = own_shared_memory()
     results = []

@@ -64,7 +64,7 @@ packages()
 	rm -rf p u same.deb
 }
 
-# A server that takes rights away from itself, its clients, a terminal.
+# A server that drops its own rights, its clients, a terminal.
 secure_shell()
 {
 	port=$(free_port)
@@ -107,7 +107,7 @@ terminal()
 	rm -f s
 }
 
-# Programs started apart from all others: cron, at's way, daemons.
+# Detached programs: cron, at, daemons.
 apart()
 {
 	printf '@reboot root echo "from $LOGNAME in $PWD" >>%s/out; env | grep -c -e HOTPATH -e PRELOAD >>%s/out; echo end >>%s/out\n' \
@@ -126,7 +126,7 @@ apart()
 	rm -f o2 pid tab
 }
 
-# pip, npm and cargo, each with a package that lies here.
+# pip, npm and cargo, each with a package from here.
 installers()
 {
 	mkdir -p py/own js rs/src
@@ -160,7 +160,7 @@ many()
 	rm -rf t
 }
 
-# A package with a configure script and a make of several at once; then its own tests.
+# A package with a configure script and a parallel make; then its own tests.
 build()
 {
 	mkdir b && cd b

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* signal.c - what handlers do and what threads do to each other: each scene ends as it does without a guest. */
+/* signal.c - what handlers do, and what threads do to each other: each scene ends as it does
+ * without a guest. */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -32,7 +33,7 @@ static __attribute__((noinline)) int step(int x)
 static void on_timer(int number)
 {
 	(void)number;
-	/* main is never inside of malloc or of this lock in these scenes. */
+	/* main is never inside malloc or holding this lock in these scenes. */
 	pthread_mutex_lock(&in_handler);
 	allocate(3);
 	pthread_mutex_unlock(&in_handler);
@@ -97,8 +98,8 @@ static void out_of_handler(int number)
 }
 
 /*
- * Out of locks that no one waits for, semaphores and calls: none of these leaves
- * anything undone.
+ * Jumps out of uncontended locks, semaphores and calls: none of these leaves
+ * anything unfinished.
  */
 static void handlers_jump(void)
 {
@@ -162,7 +163,7 @@ static void stack_overflow(void)
 	puts("overflowed three times");
 }
 
-/* A signal stack as small as it may be. */
+/* A signal stack of the minimum size. */
 static void small_signal_stack(void)
 {
 	long size = sysconf(_SC_MINSIGSTKSZ) + 4096;
@@ -230,7 +231,7 @@ static void *interrupt(void *thread)
 	return NULL;
 }
 
-/* Calls that a signal ends: with EINTR where they did so without us. */
+/* Calls that a signal interrupts: with EINTR if they do so without the library. */
 static void interrupted(void)
 {
 	struct sigaction action = { .sa_handler = on_nothing };

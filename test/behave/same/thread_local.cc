@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// thread_local.cc - objects of threads whose constructors and destructors allocate, lock and read files; some are
-// made by the destructors of others.
+// thread_local.cc - thread-local objects whose constructors and destructors allocate, lock and read
+// files; some are made by the destructors of others.
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -34,7 +34,7 @@ struct Early {
 	std::string text = "early";
 	~Early()
 	{
-		// Begins its life in the end of another one.
+		// Constructed while another one is destroyed.
 		late.texts.push_back(text + std::to_string(late.texts.size()));
 	}
 };

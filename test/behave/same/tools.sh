@@ -4,7 +4,7 @@ cd "$(dirname "$0")" || exit
 flags='-O1 -g -D_GNU_SOURCE -Wall -Wextra'
 set -e
 
-# The functions of the library; those of GLib only where it can be called.
+# The functions of the library; those of GLib only if it can be called.
 exported()
 {
 	nm -D --defined-only "${HP_BUILD:?}/libhotpath.so" |
@@ -39,7 +39,7 @@ for program in process signal memory refused; do
 		gcc $flags ${suffix:+-finstrument-functions} -o "$1/$program$suffix" $program.c
 	done
 done
-# Resolvers that run while the loader relocates: bound at once, and at the first call.
+# Resolvers that run while the loader relocates, with immediate and with lazy binding.
 for how in now lazy; do
 	for suffix in '' .hooks; do
 		own="$flags ${suffix:+-finstrument-functions} -Wl,-z,$how"

@@ -8,14 +8,14 @@ set -u
 jobs=${JOBS:-2}
 projects="coreutils bash make grep sed gawk findutils diffutils tar gzip m4 bison flex perl ruby git curl openssl redis
 	c-ares sqlite libevent node postgresql boost kernel"
-# As a user without rights: tests that want root are about the system, and may break it.
+# As an unprivileged user: tests that need root concern the system, and may break it.
 user=
 [ "$(id -u)" != 0 ] || user="setpriv --reuid 65534 --regid 65534 --clear-groups"
 export HOME=/tmp LC_ALL=C.UTF-8 TZ=UTC
 
 # --- common to most of them: automake ---
 
-# Files that Debian's patches made older than their sources are not rebuilt.
+# Files that are older than their sources because of Debian's patches are not rebuilt.
 not_anew="AUTOMAKE=: AUTOCONF=: ACLOCAL=: AUTOHEADER=: MAKEINFO=:"
 
 automake_build()
@@ -51,10 +51,9 @@ m4_build() { automake_build; }
 flex_build() { automake_build; }
 flex_run() { automake_run SUBDIRS=tests; }
 
-# --- those with a way of their own ---
+# --- those with their own build ---
 
-# Each script prints the differences from the expected output: times and numbers of processes are
-# in it.
+# Each script prints the differences from the expected output, which has times and process ids.
 bash_build() { ./configure -q --disable-nls CFLAGS='-O1 -w' && make -j"$jobs" && make -j"$jobs" recho zecho printenv xcase; }
 bash_run()
 {
@@ -84,7 +83,7 @@ gawk_run()
 		for file in _*; do [ ! -s "$file" ] || echo "failed ${file}"; done >&3)
 }
 
-# Each of the manual's examples, by the numbers of those that failed.
+# The manual's examples; the result is the numbers of the failed ones.
 m4_run()
 {
 	(cd checks && $user make -k check $not_anew >log 2>&1; grep -E '^Checking' log >&3
@@ -157,7 +156,7 @@ perl_build()
 	done
 	ln -sf "$(command -v perl)" perl && ln -sf ../perl t/perl
 }
-# Those of modules are run in the module's folder.
+# Tests of modules run in the module's folder.
 perl_run()
 {
 	export PERL_CORE=1
@@ -217,7 +216,8 @@ openssl_run()
 	sed -nE 's/^([0-9]+-test_[^ ]*\.t) \.+ *(.*)$/\1 \2/p' "$TMPDIR/out" | sort -u >&3
 }
 
-# The quick half of its tests in one process, for each file the number of its cases that passed, and those that did not.
+# The quick half of its tests in one process: for each file the number of passed cases, and the
+# failed ones.
 sqlite_run()
 {
 	$user timeout -k 5 1500 ./testfixture ${SQLITE_TESTS:-test/veryquick.test} >"$TMPDIR/out" 2>&1 </dev/null

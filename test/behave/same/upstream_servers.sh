@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # upstream_servers.sh - recipes of upstream.sh: servers, event loops, coroutines, the kernel's own tests of its system calls.
 
-# each_test LIMIT COMMAND <LIST - runs `COMMAND NAME` for each line of the list, $jobs at a time, as the user without
-# rights, at most LIMIT seconds, up to three times until it ends well; says NAME and its status.
+# each_test LIMIT COMMAND <LIST - runs `COMMAND NAME` for each line of the list, $jobs at a time,
+# as the unprivileged user, at most LIMIT seconds, up to three times until it succeeds; prints NAME
+# and its status.
 each_test()
 {
 	limit=$1 command=$2 user=$user xargs -P"$jobs" -I{} sh -c '
@@ -34,7 +35,7 @@ libevent_run()
 	done
 }
 
-# --- node: the installed one, each of these files by itself with the flags that it names ---
+# --- node: the installed one, each of these files alone with the flags that it names ---
 
 node_build() { chmod -R a+rX test; }
 node_run()
@@ -94,13 +95,13 @@ boost_run()
 	ls -d "$PWD"/programs/* | each_test 300 "" 3>&1 | sed 's|.*/||' >&3
 }
 
-# --- kernel: Linux's selftests of its system calls, those that do not change the machine ---
+# --- kernel: Linux's selftests of system calls that do not change the machine ---
 
 kernel_tests="breakpoints clone3 core exec futex/functional ipc kcmp landlock membarrier memfd mincore mount_setattr
 	mqueue nsfs openat2 pid_namespace pidfd prctl proc ptrace rlimits rseq sched seccomp sigaltstack splice sync
 	syscall_user_dispatch timens timers tmpfs vDSO x86 vm"
 
-# These folders only, of Debian's package of the whole source.
+# Only these folders of Debian's source package.
 kernel_fetch()
 {
 	place=$1/linux
@@ -120,19 +121,20 @@ kernel_build()
 	done
 	[ "$(kernel_programs | wc -l)" -ge 80 ] && cd - >/dev/null
 }
-# Left out are scripts that set clocks or sleep till an alarm, measure, or are part of another.
+# This leaves out scripts that set clocks, sleep until an alarm, measure, or are part of another.
 kernel_programs()
 {
 	for folder in $kernel_tests; do
 		find "$folder" -maxdepth 1 -type f -perm -100 ! -name '*.py' | sort
 	done | grep -vE 'suspend|clocksource-switch|set-t|set-2|leap|adjt|freq|skew|rtcpie|bench|-lat|inconsistency|param_test|percpu|script|/true$|/load_address.static|fuse|[.]so$|[.]sh$'
 }
-# How each ends, as root of a separate user namespace, how many of its parts passed, and the names of those
-# that did not. Failing tests are run twice again: many wait some milliseconds for their children.
+# How each ends, as root of a separate user namespace, how many of its parts passed, and the names
+# of failed ones. Failing tests are retried twice: many wait only some milliseconds for their
+# children.
 kernel_run()
 {
 	cd tools/testing/selftests || return
-	# Some are built with AddressSanitizer, which wants to be first.
+	# Some are built with AddressSanitizer, which must be the first library.
 	export LD_LIBRARY_PATH=$PWD/rseq ASAN_OPTIONS=verify_asan_link_order=0
 	kernel_programs | while read -r program; do
 		for _ in 1 2 3; do

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hooks.c - hooks to compare ours with.  Empty ones: the cost of unused
- * instrumentation.  With CLOCK, each reads the clock and keeps it: the least
- * that exact timing of every call can cost.
+ * instrumentation.  With CLOCK, each reads and stores the clock: the minimum
+ * cost of timing every call exactly.
  */
 #include <stdint.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shop.c - the program of the recorded run of surface.bats: something for every
- * section to say.  Recorded once, by scripts/refresh-golden.sh --record-kept; what
- * its figures are does not matter, but that each kind of row is there does.  It
- * ends while one thread waits for another one's lock.
+ * shop.c - the program of the recorded run of surface.bats, with data for every
+ * section. Recorded once, by scripts/refresh-golden.sh --record-kept; its figures
+ * do not matter, but each kind of row must exist. It ends while one thread waits
+ * for another's lock.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -64,7 +64,7 @@ static NOINLINE void shelve(void)
 		sink += basket(100000)[0];
 }
 
-/* Its own memory; a part of it is given back. */
+/* Memory that it maps itself; a part of it is unmapped. */
 static NOINLINE void extend(void)
 {
 	char *room =
@@ -128,7 +128,7 @@ static void *courier(void *name)
 	return NULL;
 }
 
-/* Both ways round, one after the other: no deadlock, and an order that may become one. */
+/* In both orders, one after the other: no deadlock, but a potential one. */
 static NOINLINE void count_money(void)
 {
 	pthread_mutex_lock(&stock);
@@ -141,7 +141,7 @@ static NOINLINE void count_money(void)
 	pthread_mutex_unlock(&till);
 }
 
-/* A child has the books when this returns, for a while. */
+/* A child holds the lock of the books for a while when this returns. */
 static NOINLINE pid_t books_taken(const char *path)
 {
 	int ready[2];
@@ -218,7 +218,7 @@ int main(void)
 	extend();
 	count_money();
 	keep_books();
-	/* Longer than threads are looked at apart. */
+	/* Longer than the interval between two scans. */
 	price(100000000);
 	pthread_mutex_lock(&closed);
 	pthread_create(&last, NULL, late, "late");

@@ -59,8 +59,8 @@ static int compare_messages(const void *left, const void *right)
 }
 
 /*
- * A number is one more than its sender's count, so senders that overlapped, and
- * the channels of one place, have the same ones: those that came later move up.
+ * A number is one more than its sender's count, so overlapping senders, and the
+ * channels of one place, have the same ones: later ones are increased.
  * None is above the number of messages.
  */
 static void messages_number(struct hp_channel_message *list, size_t count, uint64_t sent)
@@ -129,8 +129,8 @@ static uint64_t bytes_of(const struct hp_lane *lane, const struct hp_lane_side *
 }
 
 /*
- * An eventfd that was passed on: additions and removals by others may cancel out, so
- * neither figure reveals it.
+ * An eventfd passed to another process: additions and removals by others may cancel
+ * out, so neither figure reveals it.
  */
 static bool is_given_away(const struct hp_lane *lane)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * channel.h - the channels in a segment: a row is one place in the program that
- * makes channels, summed up over processes; one way of it.
+ * channel.h - the channels in a segment: a row is one direction of the channels
+ * that one place in the program creates, summed over processes.
  *
  * Folder: report/section/channel/row - channels as the segment has them, and
  *   their names
@@ -15,7 +15,7 @@
 #include "report/read/lock_sum.h"
 #include "segment/layout/channel.h"
 
-/* Kinds of rows that aren't channels in the segment, after those of enum hp_channel_kind. */
+/* Kinds of rows that are not channels in the segment, after those of enum hp_channel_kind. */
 #define HP_CHANNEL_TOKENS HP_CHANNEL_KINDS	/* a semaphore: see report/section/channel/token.h */
 #define HP_CHANNEL_ROW_KINDS (HP_CHANNEL_KINDS + 1)
 
@@ -56,8 +56,8 @@ struct hp_channel_row {
 	uint64_t empty;
 	uint64_t first_ticks;	/* 0 = unknown */
 	bool is_shared;	/* another process has or had it */
-	bool is_sender_partial;	/* more was received than was sent, as far as that was seen */
-	bool is_receiver_partial;	/* more is on its way than there is room for */
+	bool is_sender_partial;	/* more was received than sent, as far as recorded */
+	bool is_receiver_partial;	/* more is in transit than there is room for */
 	struct hp_channel_wait blocked;
 	struct hp_channel_wait starved;
 	struct hp_lock_sum delay;	/* its holds are the times from send to receive, `timed` of them */
@@ -67,7 +67,7 @@ struct hp_channel_row {
 	size_t received_shown;
 };
 
-/* Where a row, or a part of it, stands in the segment. */
+/* The location of a row, or a part of it, in the segment. */
 struct hp_channel_offset {
 	uint64_t at;
 	size_t row;

@@ -13,7 +13,7 @@
 
 struct view {
 	struct hp_channels channels;
-	char **names;	/* beside channels.rows; NULL = not requested yet */
+	char **names;	/* parallel to channels.rows; NULL = not requested yet */
 };
 
 static void view_free(void *held)
@@ -51,7 +51,7 @@ const struct hp_channels *hp_channel_rows(const struct hp_report *report)
 const struct hp_symbol_spot *hp_channel_spot(struct hp_report *report,
 					     const struct hp_channel_row *row)
 {
-	/* A return address is after the call: one byte before it is of the call's line. */
+	/* A return address is after the call: the byte before it belongs to the call's line. */
 	return row->site.address ? hp_symbols_spot(report->symbols, row->site.object,
 						   row->site.address - 1, false)
 				 : NULL;
