@@ -26,17 +26,18 @@ as_memcheck()
 	shift
 	"$@" >"$T/bare"
 	LD_PRELOAD=$HP_LIB "$@" >"$T/out"
-	diff "$T/bare" "$T/out"
+	diff "$T/bare" "$T/out" || return
 	valgrind -q --leak-check=full --show-leak-kinds=all --num-callers=200 --run-libc-freeres=no \
 		--run-cxx-freeres=no --xml=yes --xml-file="$T/memcheck" "$@" >"$T/out" 2>&1
-	python3 "$ROOT/test/behave/compare_leaks.py" "$T/memcheck" "$T/report" "$functions"
+	python3 "$ROOT/test/behave/compare_leaks.py" "$T/memcheck" "$T/report" "$functions" || return
 	[ "$(jq .leaks.leak_scans "$T/report")" -ge 1 ]
 }
 
 own='keep_.*|lose_.*|tree|in_thread|main'
 
 @test "leaks: lost lists, trees and circles, ends of blocks; kept in data, on the stack, thread-local, by their middle" {
-	as_memcheck "$own" "$T/lost"
+	# A stale pointer that either scan finds keeps a block by chance.
+	up_to_3 as_memcheck "$own" "$T/lost"
 	[ "$(jq .leaks.lost_count "$T/report")" -ge 80 ]
 }
 

@@ -225,7 +225,7 @@ shares_are_right()
 	refused strace -f -qq -e trace=timer_create,perf_event_open -o "$T/trace" \
 		"$HP_RUN" "$T/shares" 300 2>"$T/table" >/dev/null
 	run -1 grep timer_create "$T/trace"
-	grep -A 8 "^cpu - " "$T/table" | tr '\n' ' ' | grep -q "HOTPATH_CPU=timer for samples by timers"
+	grep -A 8 "^cpu - " "$T/table" | tr '\n' ' ' | grep -q "HOTPATH_CPU=timer takes samples with timers"
 	strace -f -qq -e trace=timer_create,perf_event_open -o "$T/trace" \
 		"$HP_RUN" --cpu timer "$T/shares" 50 2>"$T/table" >/dev/null
 	grep -q timer_create "$T/trace"
