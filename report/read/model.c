@@ -314,6 +314,7 @@ static void read_watch_row(struct build *b, const struct hp_watch_row *row)
 	struct hp_model *model = b->model;
 	struct hp_model_thread *thread;
 	uint64_t cpu_ns = beyond(row->cpu_ns, row->first_cpu_ns);
+	uint64_t life_ns = beyond(row->seen_ns, row->first_ns);
 
 	model->threads = hp_xgrow(model->threads, model->thread_count, &b->thread_room,
 				  sizeof(*model->threads));
@@ -330,7 +331,8 @@ static void read_watch_row(struct build *b, const struct hp_watch_row *row)
 		.cpu_ns = row->cpu_ns,
 		.user_share = user_share(row),
 		.wait_ns = row->wait_ns,
-		.life_ns = beyond(row->seen_ns, row->first_ns),
+		/* CPU time counts from its start, life from the first scan: it lived as long as it ran, at least. */
+		.life_ns = life_ns > row->cpu_ns ? life_ns : row->cpu_ns,
 	};
 	memcpy(thread->name, row->name, sizeof(thread->name));
 	thread->name[sizeof(thread->name) - 1] = 0;
