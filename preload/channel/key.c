@@ -18,13 +18,8 @@
 #define HOTPATH_DECLARATIONS
 #include "include/hotpath.h"
 #include "preload/call/block.h"
-#include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
-
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 
 #define LABEL_MAX 1000
 
@@ -32,24 +27,8 @@ struct hp_channel_key *hp_channel_keys;
 
 static bool table_make(void)
 {
-	const uint64_t size = sizeof(struct hp_channel_key) << HP_KEYS_BITS;
-	struct hp_channel_key *none = NULL, *made;
-
-	if (__atomic_load_n(&hp_channel_keys, __ATOMIC_ACQUIRE))
-		return true;
-	if (hp_is_confined())
-		return false;
-	made = hp_pages(size);
-	if (!made)
-		return false;
-	if (syscall(SYS_madvise, made, size, MADV_WIPEONFORK) != 0) {
-		hp_refused();
-		hp_pages_release(made, size);
-	} else if (!__atomic_compare_exchange_n(&hp_channel_keys, &none, made, 0, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE)) {
-		hp_pages_release(made, size);
-	}
-	return hp_channel_keys != NULL;
+	return hp_pages_table(&hp_channel_keys, sizeof(struct hp_channel_key) << HP_KEYS_BITS,
+			      true);
 }
 
 void hp_channel_key_forget(void)

@@ -6,14 +6,15 @@
  */
 #include "preload/channel/timer.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/timerfd.h>
 
 #include "preload/channel/channel.h"
+#include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
+#include "preload/guest/ticks.h"
 
 #define BILLION 1000000000
 
@@ -40,19 +41,10 @@ static struct timer *timer_of(int fd)
 	return table && (unsigned)fd < HP_FDS ? &table[fd] : NULL;
 }
 
-/* NULL = no such descriptor here, or no memory. */
+/* NULL = no such descriptor here, or no table. */
 static struct timer *timer_make(int fd)
 {
-	const uint64_t size = sizeof(struct timer) * HP_FDS;
-	struct timer *none = NULL, *made;
-	int saved = errno;
-
-	if (!__atomic_load_n(&timers, __ATOMIC_ACQUIRE) && (made = hp_pages(size)) &&
-	    !__atomic_compare_exchange_n(&timers, &none, made, 0, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE))
-		hp_pages_release(made, size);
-	errno = saved;
-	return timer_of(fd);
+	return hp_pages_table(&timers, sizeof(struct timer) * HP_FDS, false) ? timer_of(fd) : NULL;
 }
 
 static bool take(struct timer *timer)
@@ -83,10 +75,13 @@ static uint64_t of_timespec(const struct timespec *time)
 	return (uint64_t)time->tv_sec * BILLION + (uint64_t)time->tv_nsec;
 }
 
+/* 0 = not known: where the counter faults, so does the C library's clock (ticks.h). */
 static uint64_t now_ns(int clock)
 {
 	struct timespec now;
 
+	if (hp_is_confined() || hp_ticks_are_forbidden())
+		return 0;
 	return clock_gettime(clock, &now) == 0 ? of_timespec(&now) : 0;
 }
 
@@ -113,7 +108,7 @@ void hp_timer_made(int fd, int clock)
 		timer->made = (uint32_t)clock + 1;
 }
 
-/* The clock is read after it was set: a timer is told to be late rather too little. */
+/* The clock is read after the timer was set, so the lateness reported is never too long. */
 static void set(struct timer *timer, int flags, const struct itimerspec *value)
 {
 	bool is_absolute = flags & TFD_TIMER_ABSTIME;
@@ -128,7 +123,7 @@ static void set(struct timer *timer, int flags, const struct itimerspec *value)
 	now = now_ns((int)timer->clock - 1);
 	if (now)
 		timer->due_ns = is_absolute ? first_ns : now + first_ns;
-	/* It was due before: how late that is, no one asked. */
+	/* It had expired before it was set: that is not lateness. */
 	if (is_absolute && first_ns <= now)
 		timer->due_ns = 0;
 }
@@ -145,8 +140,8 @@ void hp_timer_set(int fd, int flags, const struct itimerspec *value)
 }
 
 /*
- * The first of `count` expirations; and `due_ns` is the next one.  If a whole interval more has passed
- * than the reader heard of, another process has read the others: it is told by the last one before.
+ * Returns when the first of `count` expirations was due, and moves `due_ns` to the next one. If at least
+ * one more interval has passed than this read reports, another process has read the expirations before.
  */
 static uint64_t first_due(struct timer *timer, uint64_t count, uint64_t now)
 {

@@ -2,12 +2,12 @@
 /*
  * timer.h - when timerfds are due, and how late they are read.
  *
- * The kernel tells a reader how often the timer has expired since the last read, but not when.
- * So a table of the process has, for each timerfd that the program has set, when it is due next.
- * A read moves that on by as many intervals as it brought.
+ * A read says how often the timer has expired since the last read, but not when. So the process
+ * keeps a table of when each timerfd is due next. A read advances that by the number of expirations.
  *
- * How late a read is, is not told of a timer that a forked child has from its parent, or that was
- * due before it was set.  A timer that several processes read is told at most too little.
+ * The lateness is unknown for a timer that a forked child inherited, for one that had expired before
+ * it was set, and in a thread that may not read the clock. If several processes read a timer, the
+ * lateness may be too low, never too high.
  */
 #ifndef HP_PRELOAD_CHANNEL_TIMER_H
 #define HP_PRELOAD_CHANNEL_TIMER_H

@@ -24,12 +24,12 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_RESERVE (UINT64_C(16) << 20)	/* costs address space, and memory only for the used part */
-#define HP_RESERVE_WIPED (256 * HP_PAGE)	/* number of threads */
+#define HP_RESERVE (UINT64_C(16) << 20) /* costs address space, and memory only for the used part */
+#define HP_RESERVE_WIPED (256 * HP_PAGE) /* number of threads */
 #define SLAB_PAGES UINT64_C(64)
-#define PIECE_MAX UINT64_C(16)	/* pages; larger ones are mapped */
-#define REST_BITS 8	/* pages left, below the number of the first */
-#define TOUCH_MAX 2	/* pages of a piece that will all be written */
+#define PIECE_MAX UINT64_C(16) /* pages; larger ones are mapped */
+#define REST_BITS 8 /* pages left, below the number of the first */
+#define TOUCH_MAX 2 /* pages of a piece that will all be written */
 
 static struct {
 	char *pages;
@@ -101,9 +101,9 @@ static void *slab_map(bool is_wiped)
 }
 
 struct slab {
-	_Atomic uint64_t rest;	/* of the newest mapping; 0 = nothing */
+	_Atomic uint64_t rest; /* of the newest mapping; 0 = nothing */
 	_Atomic uint32_t
-		is_mapping;	/* a thread is getting the next one; in its forked child, forever */
+		is_mapping; /* a thread is getting the next one; in its forked child, forever */
 	bool is_wiped;
 };
 
@@ -167,6 +167,29 @@ void hp_pages_release(void *pages, uint64_t size)
 		return;
 	hp_memlock_unmap(pages, size);
 	errno = saved;
+}
+
+bool hp_pages_table(void *table, uint64_t size, bool is_wiped)
+{
+	char **at = table, *none = NULL, *made;
+	int saved = errno;
+
+	/* Acquire, here and below: its zeroes come with the pointer. */
+	if (__atomic_load_n(at, __ATOMIC_ACQUIRE))
+		return true;
+	if (hp_is_confined())
+		return false;
+	made = hp_pages(size);
+	if (made && is_wiped && syscall(SYS_madvise, made, size, MADV_WIPEONFORK) != 0) {
+		hp_refused();
+		hp_pages_release(made, size);
+		made = NULL;
+	}
+	if (made &&
+	    !__atomic_compare_exchange_n(at, &none, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		hp_pages_release(made, size);
+	errno = saved;
+	return made || __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
 void *hp_pages_wiped(void)

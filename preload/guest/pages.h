@@ -15,6 +15,13 @@ void hp_pages_release(void *pages, uint64_t size);
 /* One page that a forked child finds zeroed; NULL = none. */
 void *hp_pages_wiped(void);
 
+/*
+ * A table of the process that is made at most once: `table` is the address of its pointer. False =
+ * it does not exist, and none can be made, or not by a confined process, whose reserve is for smaller
+ * pieces. Where it `is_wiped`, a forked child finds it zeroed. errno is kept.
+ */
+bool hp_pages_table(void *table, uint64_t size, bool is_wiped);
+
 /* Before the first filter: maps the reserve for a confined process (confine.h). Changes errno. */
 void hp_pages_reserve(void);
 bool hp_pages_are_reserved(void);

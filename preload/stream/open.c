@@ -11,40 +11,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 #include "preload/stream/stream.h"
 
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
 #define LAST ((UINT64_C(1) << HP_STREAMS_BITS) - 1)
 
 struct hp_stream_open *hp_stream_table;
-static _Atomic uint64_t used;	/* pages of it that have keys: most have none */
+static _Atomic uint64_t used; /* pages of it that have keys: most have none */
 
 static bool table_make(void)
 {
-	const uint64_t size = sizeof(struct hp_stream_open) << HP_STREAMS_BITS;
-	struct hp_stream_open *none = NULL, *made;
-
-	if (__atomic_load_n(&hp_stream_table, __ATOMIC_ACQUIRE))
-		return true;
-	if (hp_is_confined())
-		return false;
-	made = hp_pages(size);
-	if (!made)
-		return false;
-	if (syscall(SYS_madvise, made, size, MADV_WIPEONFORK) != 0) {
-		hp_refused();
-		hp_pages_release(made, size);
-	} else if (!__atomic_compare_exchange_n(&hp_stream_table, &none, made, 0, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE)) {
-		hp_pages_release(made, size);
-	}
-	return hp_stream_table != NULL;
+	return hp_pages_table(&hp_stream_table, sizeof(struct hp_stream_open) << HP_STREAMS_BITS,
+			      true);
 }
 
 void hp_stream_forget(void)

@@ -256,7 +256,7 @@ clocks()
 	local how=$1 wrong=0
 	shift
 	"$T/clock" $how >"$T/bare" || { echo "$how fails without us"; return 1; }
-	for report in auto all functions mutexes alloc channels offcpu; do
+	for report in auto all functions-timing mutexes alloc channels offcpu runtime streams; do
 		rm -f "$T/report"
 		HOTPATH_REPORT=$report LD_PRELOAD=$HP_LIB "$@" "$T/clock" $how >"$T/out" 2>"$T/err" ||
 			{ echo "$how, $report: $?; $(cat "$T/err")"; wrong=1; continue; }
@@ -265,7 +265,7 @@ clocks()
 	return $wrong
 }
 
-@test "guest: locks, blocks and pipes of a thread that may not read the clock" {
+@test "guest: locks, blocks, pipes, timers and loops of a thread that may not read the clock" {
 	[ "$(uname -m)" = x86_64 ] || skip "PR_SET_TSC is x86's"
 	gcc -D_GNU_SOURCE -g -O1 -finstrument-functions -DHOTPATH -I"$ROOT/include" -o "$T/clock" \
 		"$ROOT/test/behave/programs/guest_clock.c" -lpthread

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * guest_clock.c HOW - a thread that may no longer read the clock locks, allocates, calls
- * functions, opens blocks and uses a pipe.  `strict`: by seccomp's strict mode, in its own thread.
+ * functions, opens blocks, uses a pipe and reads a timerfd, in an event loop unless poll() is
+ * forbidden.  `strict`: by seccomp's strict mode, in its own thread.
  * `tsc`: by PR_SET_TSC, also in a thread and a child that it creates; then it may again. `refused`:
  * strict mode by an argument that the kernel refuses.
  */
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,11 +23,14 @@
 
 #define ROUNDS 1000
 #define BLOCKS 64
+#define TURNS 20 /* of the loop: enough waits to be one */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static int ends[2];
 static void *blocks[BLOCKS];
+static int timer;
+static _Thread_local int is_strict;
 
 __attribute__((noinline)) void called(void)
 {
@@ -31,11 +38,34 @@ __attribute__((noinline)) void called(void)
 	__asm__ volatile("" : : : "memory");
 }
 
+static void timer_set(void)
+{
+	struct itimerspec each = { { 0, 1000000 }, { 0, 1000000 } };
+
+	if (timerfd_settime(timer, 0, &each, NULL) != 0)
+		abort();
+}
+
+static void timer_read(void)
+{
+	struct pollfd one = { .fd = timer, .events = POLLIN };
+	uint64_t count;
+
+	if (!is_strict && poll(&one, 1, -1) != 1)
+		abort();
+	if (read(timer, &count, sizeof(count)) != sizeof(count))
+		abort();
+}
+
 /* Earlier blocks are freed, others allocated; no memory from the kernel is needed. */
 static void work(void)
 {
 	char byte = 1;
 
+	if (!is_strict)
+		timer_set();
+	for (int i = 0; i < TURNS; i++)
+		timer_read();
 	for (int i = 0; i < ROUNDS; i++) {
 		void **block = &blocks[i % BLOCKS];
 
@@ -59,6 +89,7 @@ static void *work_strictly(void *argument)
 	strict_tid = (pid_t)syscall(SYS_gettid);
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
 		abort();
+	is_strict = 1;
 	work();
 	syscall(SYS_exit, 0);
 	return argument;
@@ -106,7 +137,8 @@ int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
 
-	if (pipe(ends) != 0)
+	timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	if (pipe(ends) != 0 || timer < 0)
 		return 1;
 	work();
 	if (strcmp(how, "strict") == 0)
