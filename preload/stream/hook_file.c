@@ -170,9 +170,7 @@ static WATCHED char *gets_checked_watched(char *text, size_t room, int size, FIL
 #define GETS(name) \
 	HP_EXPORT char *name(char *text, int size, FILE *file) \
 	{ \
-		if (HP_LIKELY(hp_file_count(file))) \
-			return hp_real_table.name(text, size, file); \
-		if (IS_OFF(name)) \
+		if (HP_LIKELY(hp_file_count(file)) || IS_OFF(name)) \
 			return hp_real_table.name(text, size, file); \
 		return gets_watched(text, size, file, AT(name), HP_CALLER); \
 	}
@@ -181,9 +179,7 @@ static WATCHED char *gets_checked_watched(char *text, size_t room, int size, FIL
 	char *name(char *text, size_t room, int size, FILE *file); \
 	HP_EXPORT char *name(char *text, size_t room, int size, FILE *file) \
 	{ \
-		if (HP_LIKELY(hp_file_count(file))) \
-			return hp_real_table.name(text, room, size, file); \
-		if (IS_OFF(name)) \
+		if (HP_LIKELY(hp_file_count(file)) || IS_OFF(name)) \
 			return hp_real_table.name(text, room, size, file); \
 		return gets_checked_watched(text, room, size, file, AT(name), HP_CALLER); \
 	}
@@ -212,9 +208,7 @@ static WATCHED ssize_t delimited_watched(char **line, size_t *room, int delimite
 #define DELIMITED(name) \
 	HP_EXPORT ssize_t name(char **line, size_t *room, int delimiter, FILE *file) \
 	{ \
-		if (HP_LIKELY(hp_file_count(file))) \
-			return hp_real_table.name(line, room, delimiter, file); \
-		if (IS_OFF(name)) \
+		if (HP_LIKELY(hp_file_count(file)) || IS_OFF(name)) \
 			return hp_real_table.name(line, room, delimiter, file); \
 		return delimited_watched(line, room, delimiter, file, AT(name), HP_CALLER); \
 	}
@@ -235,9 +229,7 @@ static WATCHED ssize_t line_watched(char **line, size_t *room, FILE *file, uintp
 
 HP_EXPORT ssize_t getline(char **line, size_t *room, FILE *file)
 {
-	if (HP_LIKELY(hp_file_count(file)))
-		return hp_real_table.getline(line, room, file);
-	if (IS_OFF(getline))
+	if (HP_LIKELY(hp_file_count(file)) || IS_OFF(getline))
 		return hp_real_table.getline(line, room, file);
 	return line_watched(line, room, file, HP_CALLER);
 }
@@ -285,9 +277,7 @@ static HP_HOT bool count_block(FILE *file, size_t size, size_t count)
 #define READ(name) \
 	HP_EXPORT size_t name(void *to, size_t size, size_t count, FILE *file) \
 	{ \
-		if (HP_LIKELY(count_block(file, size, count))) \
-			return hp_real_table.name(to, size, count, file); \
-		if (IS_OFF(name)) \
+		if (HP_LIKELY(count_block(file, size, count)) || IS_OFF(name)) \
 			return hp_real_table.name(to, size, count, file); \
 		return read_watched(to, size, count, file, AT(name), HP_CALLER); \
 	}
@@ -296,9 +286,7 @@ static HP_HOT bool count_block(FILE *file, size_t size, size_t count)
 	size_t name(void *to, size_t room, size_t size, size_t count, FILE *file); \
 	HP_EXPORT size_t name(void *to, size_t room, size_t size, size_t count, FILE *file) \
 	{ \
-		if (HP_LIKELY(count_block(file, size, count))) \
-			return hp_real_table.name(to, room, size, count, file); \
-		if (IS_OFF(name)) \
+		if (HP_LIKELY(count_block(file, size, count)) || IS_OFF(name)) \
 			return hp_real_table.name(to, room, size, count, file); \
 		return read_checked_watched(to, room, size, count, file, HP_CALLER, AT(name)); \
 	}
@@ -328,9 +316,7 @@ static WATCHED int character_watched(FILE *file, size_t place, uintptr_t caller)
 #define CHARACTER(name) \
 	HP_EXPORT int name(FILE *file) \
 	{ \
-		if (HP_LIKELY(hp_file_count_near(file, 1))) \
-			return hp_real_table.name(file); \
-		if (IS_OFF(name)) \
+		if (HP_LIKELY(hp_file_count_near(file, 1)) || IS_OFF(name)) \
 			return hp_real_table.name(file); \
 		return character_watched(file, AT(name), HP_CALLER); \
 	}
@@ -372,9 +358,7 @@ HP_EXPORT int __uflow(FILE *file)
 	{ \
 		if (HP_UNLIKELY(hp_is_early())) \
 			return hp_real()->name(); \
-		if (HP_LIKELY(hp_file_count_near(stdin, 1))) \
-			return hp_real_table.name(); \
-		if (IS_OFF(name)) \
+		if (HP_LIKELY(hp_file_count_near(stdin, 1)) || IS_OFF(name)) \
 			return hp_real_table.name(); \
 		return name##_watched(HP_CALLER); \
 	}
