@@ -26,7 +26,7 @@
 #include "report/view/cost.h"
 #include "report/view/view.h"
 
-#define SHAPE_VERSION "0.30.3"	/* of the crate whose format this is */
+#define SHAPE_VERSION "0.30.3" /* of the crate whose format this is */
 
 /* --- values --- */
 
@@ -305,9 +305,10 @@ static void members_write(cJSON *members, bool is_pretty, bool is_first, FILE *o
 	size_t around = 1 + strlen(line), size = text ? strlen(text) : 0;
 
 	cJSON_Delete(members);
-	if (size > 2 * around)
-		fprintf(out, "%s%s%.*s", is_first ? "" : ",", line, (int)(size - 2 * around),
-			text + around);
+	if (size > 2 * around) {
+		fprintf(out, "%s%s", is_first ? "" : ",", line);
+		fwrite(text + around, 1, size - 2 * around, out);
+	}
 	cJSON_free(text);
 }
 
