@@ -2,8 +2,8 @@
 /*
  * hook_coroutine.c - coroutines of C++20, by include/hotpath_coroutine.h.
  *
- * The promise has its flight and the number of its call: a flight is reused once this call has
- * ended, and a forked child has none of its parent's.
+ * The promise stores its flight and the number of its call: a flight is reused once this call has
+ * ended, and a forked child has no flights of its parent.
  */
 #include <errno.h>
 

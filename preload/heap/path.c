@@ -550,8 +550,8 @@ static bool known_grow(struct hp_heap_local *me)
 }
 
 /*
- * Paths follow each other as they did before, in four of five cases (cc1plus):
- * the one after the next is prefetched, since none of its memory will be in a cache.
+ * In four of five cases, paths follow each other in the same order as before
+ * (cc1plus). So this prefetches the path after the next, which is rarely in a cache.
  */
 static inline void known_follow(struct hp_heap_local *me, uint32_t place)
 {

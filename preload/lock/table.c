@@ -361,9 +361,9 @@ static uint64_t label_of(struct hp_lock_table *table, struct place *place,
 }
 
 /*
- * The record of a lock that is used for the first time; `made` is its site or
- * 0. A lock without a place in the table would be new again and again, so it
- * has no record of its own; nor does one that is used once, such as a thread.
+ * Makes the record of a lock at its first use; `made` is its site or 0. Locks
+ * without a place in the table, which would look new at each use, get no record
+ * of their own. Neither do locks that are used only once, such as a thread's.
  */
 static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call *call,
 			 struct place *place, uintptr_t made)

@@ -17,7 +17,7 @@
 #include "report/section/wait/offcpu.h"
 
 #define ROW_MIN 0.03	/* of the wall time, for a row */
-#define MATTERS 0.1 /* of the thread that waited most, for others that are told of */
+#define MATTERS 0.1 /* share of the longest waiting thread's waits from which others are listed */
 #define IDLE_MIN 0.8 /* of the wall time, on average: whoever waits so long has nothing to do */
 #define COVERS 0.5	/* of the kernel's waits of a kind: those that threads told are all of them */
 
