@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct cJSON;
+struct hp_report;
 
 enum hp_cpu_snapshot_status {
 	HP_CPU_SNAPSHOT_IDLE = 0,
@@ -32,16 +33,27 @@ struct hp_cpu_snapshot {
 	struct cJSON *report;
 	char *error;
 	char *folder; /* of the profile that the last one wrote; NULL = none */
-	struct hp_cpu_seen *seen; /* stacks at the last one; NULL = it is the first */
-	size_t seen_count;
-	uint64_t seen_samples; /* of all stacks */
-	uint64_t seen_ns; /* when that was, since the start */
+	struct hp_cpu_seen *seen; /* at the last one; NULL = it is the first */
 };
 
+/* What had been sampled at a moment. Free it with free(). */
 struct hp_cpu_seen {
+	uint64_t elapsed_ns; /* since the start */
 	uint64_t samples;
-	uint64_t cpu_ns;
+	size_t count;
+	struct {
+		uint64_t samples;
+		uint64_t cpu_ns;
+	} stacks[];
 };
+
+struct hp_cpu_seen *hp_cpu_seen_new(const struct hp_report *report);
+
+/*
+ * Leaves what came since, in a report that has computed nothing yet (hp_snapshot_renew). Afterwards the
+ * report can serve only this answer.
+ */
+void hp_cpu_seen_take_off(struct hp_report *report, const struct hp_cpu_seen *seen);
 
 void hp_cpu_snapshot_release(struct hp_cpu_snapshot *capture);
 

@@ -89,38 +89,6 @@ static void profile_write(struct hp_snapshot *snapshot)
 		*slash = 0;
 }
 
-static struct hp_cpu_seen *seen_new(const struct hp_model_sampling *sampling)
-{
-	struct hp_cpu_seen *seen = hp_xcalloc(sampling->stack_count, sizeof(*seen));
-
-	for (size_t i = 0; i < sampling->stack_count; i++)
-		seen[i] = (struct hp_cpu_seen){ sampling->stacks[i].samples,
-						sampling->stacks[i].cpu_ns };
-	return seen;
-}
-
-static uint64_t less(uint64_t from, uint64_t what)
-{
-	return from > what ? from - what : 0;
-}
-
-/* Stacks keep their numbers.  Afterwards the report only serves this snapshot. */
-static void seen_take_off(struct hp_report *report, const struct hp_cpu_snapshot *capture)
-{
-	struct hp_model_sampling *sampling = &report->model.sampling;
-
-	hp_model_sampling_spoil(sampling);
-	for (size_t i = 0; i < capture->seen_count && i < sampling->stack_count; i++) {
-		struct hp_model_stack *stack = &sampling->stacks[i];
-		const struct hp_cpu_seen *seen = &capture->seen[i];
-
-		stack->samples = less(stack->samples, seen->samples);
-		stack->cpu_ns = less(stack->cpu_ns, seen->cpu_ns);
-	}
-	sampling->record.samples = less(sampling->record.samples, capture->seen_samples);
-	report->model.elapsed_ns = less(report->model.elapsed_ns, capture->seen_ns);
-}
-
 /* The profile that was just written stays the report's. */
 static bool renew(struct hp_snapshot *snapshot)
 {
@@ -141,10 +109,7 @@ static cJSON *since_last(struct hp_snapshot *snapshot)
 {
 	struct hp_cpu_snapshot *capture = &snapshot->cpu_snapshot;
 	struct hp_report *report = &snapshot->report;
-	const struct hp_model_sampling *sampling = &report->model.sampling;
-	uint64_t elapsed_ns, samples;
 	struct hp_cpu_seen *seen;
-	size_t count;
 	cJSON *list;
 
 	if (!hp_target_is_live(&snapshot->target))
@@ -152,20 +117,14 @@ static cJSON *since_last(struct hp_snapshot *snapshot)
 	/* This report may have summed its samples already, for another answer or the profile. */
 	if (capture->seen && !renew(snapshot))
 		return NULL;
-	elapsed_ns = report->model.elapsed_ns;
-	samples = sampling->record.samples;
-	count = sampling->stack_count;
-	seen = seen_new(sampling);
+	seen = hp_cpu_seen_new(report);
 	if (capture->seen)
-		seen_take_off(report, capture);
+		hp_cpu_seen_take_off(report, capture->seen);
 	list = list_new(snapshot);
 	if (capture->seen)
 		hp_snapshot_drop(snapshot);
 	free(capture->seen);
 	capture->seen = seen;
-	capture->seen_count = count;
-	capture->seen_samples = samples;
-	capture->seen_ns = elapsed_ns;
 	return list;
 }
 

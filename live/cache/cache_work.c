@@ -171,10 +171,12 @@ static void job_do(struct hp_cache *cache, struct hp_job *job)
 		job->due_ns = hp_clock_raw_ns() + RETRY_NS;
 		return;
 	}
-	if (!snapshot->has_report)
-		answer = hp_cache_no_target();
-	else
+	if (snapshot->has_report) {
 		answer = route->end(snapshot, &job->request, job->begun);
+	} else {
+		free(job->begun);
+		answer = hp_cache_no_target();
+	}
 	answers_forget(cache);
 	pthread_mutex_lock(&cache->lock);
 	job_remove(cache, job);

@@ -13,20 +13,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "live/answer/cpu_snapshot.h"
 #include "live/answer/report_snapshot.h"
 #include "report/section/cpu/cpu.h"
 #include "report/export/export.h"
 #include "report/base/memory.h"
 
 #define SECONDS_MAX 3600
-
-/* Initial values of each stack. */
-struct begun {
-	size_t count;
-	uint64_t *samples;
-	uint64_t *cpu_ns;
-	uint64_t elapsed_ns;
-};
 
 /* The content of a memory file as an answer; closes it. */
 static struct hp_answer *answer_of(int fd)
@@ -73,57 +66,28 @@ uint64_t hp_pprof_span_ns(const struct hp_request *request)
 
 void *hp_pprof_cpu_begin(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	const struct hp_model_sampling *sampling = &snapshot->report.model.sampling;
-	size_t count = hp_pprof_span_ns(request) ? sampling->stack_count : 0;
-	/* One allocation, so that it can be freed without calling the end. */
-	struct begun *begun = hp_xmalloc(sizeof(*begun) + 2 * count * sizeof(uint64_t));
-
-	begun->count = count;
-	begun->samples = (uint64_t *)(begun + 1);
-	begun->cpu_ns = begun->samples + count;
-	begun->elapsed_ns = count ? snapshot->report.model.elapsed_ns : 0;
-	for (size_t i = 0; i < count; i++) {
-		begun->samples[i] = sampling->stacks[i].samples;
-		begun->cpu_ns[i] = sampling->stacks[i].cpu_ns;
-	}
-	return begun;
-}
-
-/* Afterwards the report only serves this answer. */
-static void take_off(struct hp_report *report, const struct begun *begun)
-{
-	struct hp_model_sampling *sampling = &report->model.sampling;
-
-	hp_model_sampling_spoil(sampling);
-	for (size_t i = 0; i < begun->count && i < sampling->stack_count; i++) {
-		struct hp_model_stack *stack = &sampling->stacks[i];
-
-		stack->samples -=
-			stack->samples < begun->samples[i] ? stack->samples : begun->samples[i];
-		stack->cpu_ns -=
-			stack->cpu_ns < begun->cpu_ns[i] ? stack->cpu_ns : begun->cpu_ns[i];
-	}
-	report->model.reader.header.created_unix_ns += (int64_t)begun->elapsed_ns;
-	report->model.elapsed_ns -= begun->elapsed_ns;
+	return hp_pprof_span_ns(request) ? hp_cpu_seen_new(&snapshot->report) : NULL;
 }
 
 struct hp_answer *hp_pprof_cpu_end(struct hp_snapshot *snapshot, const struct hp_request *request,
-				   void *context)
+				   void *begun)
 {
-	struct begun *begun = context;
 	struct hp_answer *answer = missing(snapshot, "pprof");
+	struct hp_cpu_seen *seen = begun;
 
 	(void)request;
-	if (!answer && begun->count && hp_target_is_live(&snapshot->target) &&
-	    !hp_snapshot_renew(snapshot))
+	if (!answer && seen && hp_target_is_live(&snapshot->target) && !hp_snapshot_renew(snapshot))
 		answer = hp_answer_error(404, NULL, "the program has ended");
+	if (!answer && seen) {
+		hp_cpu_seen_take_off(&snapshot->report, seen);
+		snapshot->report.model.reader.header.created_unix_ns += (int64_t)seen->elapsed_ns;
+	}
 	if (!answer) {
-		take_off(&snapshot->report, begun);
 		answer = exported(snapshot, hp_export_pprof);
-		if (begun->count)
+		if (seen)
 			hp_snapshot_drop(snapshot);
 	}
-	free(begun);
+	free(seen);
 	return answer;
 }
 
