@@ -184,3 +184,38 @@ for found in report["findings"]:
 	findings children >"$T/found"
 	run ! grep -qE '^(waits-for-children|process-per-item)' "$T/found"
 }
+
+@test "findings: a lock of a program without symbols is named after the program" {
+	compile nameless -O1 -s -fno-instrument-functions <<-'END'
+		#include <pthread.h>
+		#include <stdlib.h>
+		#include <time.h>
+		#define LOCKS 3
+		static pthread_mutex_t *locks[LOCKS];
+		static void *hold(void *which)
+		{
+			for (int i = 0; i < 100; i++) {
+				pthread_mutex_lock(which);
+				nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+				pthread_mutex_unlock(which);
+			}
+			return which;
+		}
+		int main(void)
+		{
+			pthread_t threads[3 * LOCKS];
+			for (int i = 0; i < LOCKS; i++) {
+				locks[i] = malloc(sizeof(*locks[i]));
+				pthread_mutex_init(locks[i], NULL);
+			}
+			for (int i = 0; i < 3 * LOCKS; i++)
+				pthread_create(&threads[i], NULL, hold, locks[i % LOCKS]);
+			for (int i = 0; i < 3 * LOCKS; i++)
+				pthread_join(threads[i], NULL);
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=findings HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/said "$HP_RUN" "$T/nameless"
+	jq -r '.findings[] | .text' "$T/said" | tee "$T/advice"
+	grep -q 'one of 3 locks of \[nameless\]' "$T/advice"
+}

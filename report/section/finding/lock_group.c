@@ -5,6 +5,7 @@
 #include "report/section/core/list.h"
 #include "report/section/finding/lock_group.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +14,12 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/lock_view.h"
 
-#define WAITS_MIN 50	/* contended acquisitions */
+#define WAITS_MIN 50 /* contended acquisitions */
 #define HELD_MIN \
-	0.5	/* of the wall time: then fewer waits are enough, since the thread that releases it takes it again */
-#define LIVES_MIN 0.05	/* of the threads' lifetimes: waits for it */
-#define GROUPS_MAX 256	/* a damaged segment may have any number; the same for holders and waiters */
-#define GAIN_MIN 0.1	/* of the wall time */
+	0.5 /* of the wall time: then fewer waits are enough, since the thread that releases it takes it again */
+#define LIVES_MIN 0.05 /* of the threads' lifetimes: waits for it */
+#define GROUPS_MAX 256 /* a damaged segment may have any number; the same for holders and waiters */
+#define GAIN_MIN 0.1 /* of the wall time */
 
 static bool is_lock(const struct hp_lock_row *row)
 {
@@ -231,10 +232,21 @@ static const struct hp_lock_row *row_of(struct hp_survey *survey, const struct h
 	return &hp_lock_view(survey->report)->locks.rows[group->first];
 }
 
+/* One lock's number in the group, " [1 of 3]"; without symbols a program's name is in brackets, too. */
+static char *number_in(char *name)
+{
+	char *open = strrchr(name, '[');
+
+	return open && open > name && open[-1] == ' ' && isdigit((unsigned char)open[1]) &&
+			       strstr(open, " of ") && name[strlen(name) - 1] == ']'
+		       ? open - 1
+		       : NULL;
+}
+
 char *hp_lock_group_name(struct hp_survey *survey, const struct hp_lock_group *group)
 {
 	char *name = hp_answer_lock(survey->report, row_of(survey, group));
-	char *end = group->locks > 1 ? strstr(name, " [") : NULL, *text;
+	char *end = group->locks > 1 ? number_in(name) : NULL, *text;
 
 	if (end)
 		*end = 0;
