@@ -113,11 +113,12 @@ $(B)/hotpath-console: $(CONSOLE_O)
 $(B)/hotpath-run: $(B)/hotpath	# decides by its name
 	$(Q)ln -f $< $@
 
-# Objects built with other flags are rebuilt: this file changes only with the flags.
-FLAGS = $(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) DEBUG=$(DEBUG) SANITIZE=$(SANITIZE) STRICT=$(STRICT) $(VERSION)
+# Objects built with other flags are rebuilt: this file changes only with the flags.  It is itself
+# a makefile, for a second make with the same ones.
+FLAGS = $(foreach flag,CC CPPFLAGS CFLAGS LDFLAGS DEBUG SANITIZE STRICT VERSION,'$(flag) = $(subst ','\'',$($(flag)))')
 $(B)/flags $(B)/fuzz/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
+	@printf '%s\n' $(FLAGS) | cmp -s - $@ || printf '%s\n' $(FLAGS) >$@
 FORCE:
 
 define compile

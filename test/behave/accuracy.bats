@@ -15,7 +15,7 @@ setup_file()
 {
 	local source=$ROOT/test/behave/programs/accuracy.c
 
-	make -C "$ROOT" --no-print-directory B="$HP_BUILD" "$HP_BUILD/truth/libhotpath.so"
+	make_as_built -C "$ROOT" B="$HP_BUILD" "$HP_BUILD/truth/libhotpath.so"
 	gcc -O2 -g -no-pie -finstrument-functions -o "$T/accuracy" "$source" -lm
 	gcc -O2 -g -no-pie -o "$T/plain" "$source" -lm
 }

@@ -20,11 +20,11 @@ load helper
 }
 
 @test "install: works from where it was put, by its links, and leaves nothing behind" {
-	make -C "$ROOT" --no-print-directory B="$HP_BUILD" DESTDIR="$T/root" PREFIX=/usr install
+	make_as_built -C "$ROOT" B="$HP_BUILD" DESTDIR="$T/root" PREFIX=/usr install
 	run "$T/root/usr/bin/hotpath-run" sh -c 'exit 5'
 	[ "$status" -eq 5 ]
 	run "$T/root/usr/bin/hotpath" version
 	[ "$status" -eq 0 ]
-	make -C "$ROOT" --no-print-directory B="$HP_BUILD" DESTDIR="$T/root" PREFIX=/usr uninstall
+	make_as_built -C "$ROOT" B="$HP_BUILD" DESTDIR="$T/root" PREFIX=/usr uninstall
 	[ -z "$(find "$T/root" ! -type d)" ]
 }

@@ -72,7 +72,7 @@ setup_file()
 	gcc -g -O1 -finstrument-functions -I"$ROOT/include" -DHOTPATH -o "$T/faults_more" \
 		"$ROOT/test/behave/programs/faults_more.c" -lpthread -ldl
 	echo 'int plug(int i) { return i + 1; }' | gcc -shared -fPIC -finstrument-functions -x c -o "$T/plugin.so" -
-	make -C "$ROOT" --no-print-directory B="$HP_BUILD" faulty
+	make_as_built -C "$ROOT" B="$HP_BUILD" faulty
 }
 
 # scenes NAMES - those of sites.py that `make test` has time for.

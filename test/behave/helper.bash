@@ -43,6 +43,15 @@ compile()
 		"$@" -lpthread
 }
 
+# make_as_built ARGUMENTS... - make, with the flags of the build under test. With others, it would
+# build all of that again, without assertions and while other tests use it. MAKEFLAGS belongs to the
+# make that runs the tests.
+make_as_built()
+{
+	env -u MAKEFLAGS -u MFLAGS make -s --eval="include $HP_BUILD/flags" "$@"
+}
+export -f make_as_built	# for scripts that a test starts
+
 # Names of the functions with their counts in a JSON report: "NAME CALLS" lines.
 counts_in()
 {

@@ -20,7 +20,7 @@ setup_file()
 # make_it TARGET [VARIABLE=VALUE]...
 make_it()
 {
-	env -u MAKEFLAGS -u MFLAGS make -s -C "$ROOT" B="$HP_BUILD" "$@" >"$T/make.out" 2>&1 || { cat "$T/make.out"; return 1; }
+	make_as_built -C "$ROOT" B="$HP_BUILD" "$@" >"$T/make.out" 2>&1 || { cat "$T/make.out"; return 1; }
 }
 
 # Every file and folder below $1, with its mode, and where links lead.
@@ -43,7 +43,7 @@ in_own_system()
 	unshare -m true 2>/dev/null || skip "no mount namespaces here"
 	cp -a /etc "$BATS_TEST_TMPDIR/etc"
 	mkdir -p "$BATS_TEST_TMPDIR/cache"
-	PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin env -u MAKEFLAGS -u MFLAGS unshare -m bash -e -c "
+	PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin unshare -m bash -e -c "
 		mount --make-rprivate /
 		mount --bind $BATS_TEST_TMPDIR/etc /etc
 		[ ! -d /var/cache/ldconfig ] || mount --bind $BATS_TEST_TMPDIR/cache /var/cache/ldconfig
@@ -125,7 +125,7 @@ assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 	tree "$T/again" | diff "$T/first" -
 	make_it uninstall PREFIX="$T/again"
 	tree "$T/again" | diff "$T/before" -
-	run make -s -C "$ROOT" B="$HP_BUILD" uninstall PREFIX="$T/again"
+	run make_as_built -C "$ROOT" B="$HP_BUILD" uninstall PREFIX="$T/again"
 	[ "$status" != 0 ]
 	[[ $output == *"nothing is installed below $T/again"* ]]
 }
@@ -150,7 +150,7 @@ assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 
 @test "install: wrong places are told" {
 	for words in "PREFIX=relative" "PREFIX=/a LIBDIR=/b/lib" "PREFIX=/a\ b"; do
-		eval "run make -s -C '$ROOT' B='$HP_BUILD' install $words DESTDIR=$T/wrong"
+		eval "run make_as_built -C '$ROOT' B='$HP_BUILD' install $words DESTDIR=$T/wrong"
 		[ "$status" != 0 ]
 		[[ $output == *"install: "* ]]
 		[ ! -e "$T/wrong" ]
@@ -159,13 +159,13 @@ assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 
 @test "install: below /usr/local by bare name, seen by ldconfig, and gone from its cache" {
 	in_own_system "
-		make -s -C $ROOT B=$HP_BUILD install
+		make_as_built -C $ROOT B=$HP_BUILD install
 		ldconfig -p | grep -q /usr/local/lib/libhotpath.so
 		cd /
 		HOTPATH_OUTPUT_PATH=$T/bare.json HOTPATH_OUTPUT_FORMAT=json LD_PRELOAD=libhotpath.so $T/app || true
 		HOTPATH_OUTPUT_PATH=$T/bare2.json HOTPATH_OUTPUT_FORMAT=json hotpath-run $T/app || true
 		hotpath doctor | grep -q '^ok *bare-name'
-		make -s -C $ROOT B=$HP_BUILD uninstall
+		make_as_built -C $ROOT B=$HP_BUILD uninstall
 		! ldconfig -p | grep libhotpath
 		find /usr/local -mindepth 1 >$T/rest"
 	counted "$T/bare.json"

@@ -11,6 +11,9 @@ setup_file()
 	mkdir -p "$tree/build"
 	(cd "$ROOT" && tar -cf - --exclude=./build --exclude=./.git --exclude=./test/golden .) | tar -xf - -C "$tree"
 	cp -a "$HP_BUILD/obj" "$HP_BUILD/gen" "$HP_BUILD/flags" "$tree/build/"
+	# They depend on files below the folder that they were built in.
+	find "$tree/build/obj" -name '*.d' -exec \
+		sed -i -E 's,^[^ ]+/(obj/[^ ]+\.o:),build/\1,; s,(^| )[^ ]+/(gen/[^ ]+),\1build/\2,' {} +
 	cat >"$tree/report/section/timing/objects.c" <<'EOF'
 /* SPDX-License-Identifier: MIT */
 /*
@@ -60,11 +63,8 @@ const struct hp_section hp_objects_section = {
 EOF
 	sed -i 's/^\(\tNOW(debug, .*)\)$/\1 \\\n\tNOW(objects, "loaded-files")/' "$tree/segment/section_key.h"
 	touch "$T/before"
-	# MAKEFLAGS belongs to the make that runs the tests.  Other flags would build all objects again.
-	built_with=$(<"$HP_BUILD/flags")
-	env -u MAKEFLAGS -u MFLAGS make -s -j2 -C "$tree" B=build CC="${built_with%% *}" \
-		STRICT="$(sed 's/.* STRICT=\([^ ]*\) .*/\1/' <<<"$built_with")" build/hotpath build/hotpath-live \
-		build/hotpath-console >"$T/make.out" 2>&1 || { tail -30 "$T/make.out"; return 1; }
+	make_as_built -j2 -C "$tree" B=build build/hotpath build/hotpath-live build/hotpath-console \
+		>"$T/make.out" 2>&1 || { tail -30 "$T/make.out"; return 1; }
 	for part in libhotpath.so hotpath-sampler hotpath-samply hotpath-run; do
 		ln -s "$HP_BUILD/$part" "$tree/build/$part"
 	done
