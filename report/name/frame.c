@@ -21,6 +21,13 @@ struct function {
 	char *name;
 };
 
+/* What a symbol's text says, found once: a function has many places. */
+struct spelled {
+	char *name;
+	bool is_wrapper;
+	bool is_library;
+};
+
 struct hp_frames {
 	const struct hp_model *model;
 	struct hp_symbols *symbols;
@@ -33,6 +40,10 @@ struct hp_frames {
 	struct function *functions;
 	size_t function_count;
 	size_t function_room;
+	struct hp_map readable;	/* symbol's text -> place in `spelled` */
+	struct spelled *spelled;
+	size_t spelled_count;
+	size_t spelled_room;
 	uint32_t *pending;	/* places whose names may still be found */
 	size_t pending_count;
 	size_t pending_room;
@@ -137,7 +148,15 @@ static void lines_free(struct hp_frame_place *place)
 	free(place->frames);
 	place->frames = NULL;
 	place->count = 0;
-	place->has_lines = false;
+	place->has_lines = place->has_own = false;
+}
+
+static void spelled_free(struct hp_frames *frames)
+{
+	for (size_t i = 0; i < frames->spelled_count; i++)
+		free(frames->spelled[i].name);
+	frames->spelled_count = 0;
+	hp_map_clear(&frames->readable);
 }
 
 void hp_frames_free(struct hp_frames *frames)
@@ -151,8 +170,11 @@ void hp_frames_free(struct hp_frames *frames)
 	free(frames->pending);
 	for (size_t i = 0; i < frames->function_count; i++)
 		free(frames->functions[i].name);
+	spelled_free(frames);
+	free(frames->spelled);
 	free(frames->places);
 	free(frames->functions);
+	hp_map_release(&frames->readable);
 	hp_map_release(&frames->at);
 	hp_map_release(&frames->same);
 	free(frames);
@@ -209,29 +231,35 @@ static char *kept_name(const struct hp_frames *frames, const struct hp_noted_pla
 	return name;
 }
 
-/*
- * A fresh name: the symbol that contains the address, else the object in
- * brackets, else the address.
- */
-static char *name_at(struct hp_frames *frames, uint32_t object, uint64_t address, uint64_t *start)
+/* The symbol's text stays where it is until the next refresh, so its address is the key. */
+static const struct spelled *spelled_of(struct hp_frames *frames, const char *symbol)
 {
-	const struct hp_noted_place *kept = kept_at(frames, object, address);
-	char *name = kept ? kept_name(frames, kept) : NULL;
-	const char *symbol, *file;
-	char *clean;
+	bool is_new;
+	uint32_t *number = hp_map_at(&frames->readable, (uint64_t)(uintptr_t)symbol, &is_new);
+	struct spelled *spelled;
 
-	if (name) {
-		*start = kept->start;
-		return name;
-	}
-	symbol = hp_symbols_near(frames->symbols, object, address, start);
-	if (symbol)
-		return hp_name_readable(symbol);
-	*start = object == HP_NONE ? address : UINT64_MAX;
+	if (!is_new)
+		return &frames->spelled[*number];
+	*number = (uint32_t)frames->spelled_count;
+	frames->spelled = hp_xgrow(frames->spelled, frames->spelled_count, &frames->spelled_room,
+				   sizeof(*frames->spelled));
+	spelled = &frames->spelled[frames->spelled_count++];
+	*spelled = (struct spelled){ .name = hp_name_readable(symbol) };
+	spelled->is_wrapper = hp_frames_is_wrapper(frames, spelled->name);
+	spelled->is_library = hp_wrapper_is_library(spelled->name);
+	return spelled;
+}
+
+/* The object in brackets, else the address. */
+static char *object_name(const struct hp_frames *frames, uint32_t object, uint64_t address)
+{
+	const char *file = object < frames->model->object_count
+				   ? hp_model_object_name(frames->model, object)
+				   : "";
+	char *clean, *name;
+
 	if (object == HP_NONE)
 		return hp_xprintf("0x%llx", (unsigned long long)address);
-	file = object < frames->model->object_count ? hp_model_object_name(frames->model, object)
-						    : "";
 	/* Brackets distinguish a file from a function of the same name. */
 	clean = hp_text_clean(*file ? file : "?");
 	name = clean[0] == '[' ? hp_xstrdup(clean) : hp_xprintf("[%s]", clean);
@@ -276,19 +304,48 @@ static void pending_add(struct hp_frames *frames, const struct hp_frame_place *p
 	frames->pending[frames->pending_count++] = (uint32_t)(place - frames->places);
 }
 
+static void name_set(struct hp_frames *frames, struct hp_frame_place *place, char *name)
+{
+	place->name = name;
+	place->is_wrapper = hp_frames_is_wrapper(frames, name);
+	place->is_library = hp_wrapper_is_library(name);
+}
+
+/* The name of the symbol that contains the address, else of the object; sets the symbol's start. */
+static void name_find(struct hp_frames *frames, struct hp_frame_place *place, uint64_t address,
+		      uint64_t *start)
+{
+	const struct hp_noted_place *kept = kept_at(frames, place->object, address);
+	char *name = kept ? kept_name(frames, kept) : NULL;
+	const char *symbol = NULL;
+
+	if (name)
+		*start = kept->start;
+	else
+		symbol = hp_symbols_near(frames->symbols, place->object, address, start);
+	if (symbol) {
+		const struct spelled *spelled = spelled_of(frames, symbol);
+
+		place->name = hp_xstrdup(spelled->name);
+		place->is_wrapper = spelled->is_wrapper;
+		place->is_library = spelled->is_library;
+	} else if (name) {
+		name_set(frames, place, name);
+	} else {
+		*start = place->object == HP_NONE ? address : UINT64_MAX;
+		name_set(frames, place, object_name(frames, place->object, address));
+	}
+}
+
 static void place_name(struct hp_frames *frames, struct hp_frame_place *place)
 {
 	uint64_t before = missing(frames), start;
-	/* A return address may be the first one of the next function. */
-	char *name =
-		name_at(frames, place->object, place->address ? place->address - 1 : 0, &start);
 
 	free(place->name);
-	place->name = name;
-	place->function = function_of(frames, place->object, start, name);
-	place->is_wrapper = hp_frames_is_wrapper(frames, name) ||
-			    strcmp(file_of(frames, place->object), "libhotpath.so") == 0;
-	place->is_library = hp_wrapper_is_library(name);
+	/* A return address may be the first one of the next function. */
+	name_find(frames, place, place->address ? place->address - 1 : 0, &start);
+	place->function = function_of(frames, place->object, start, place->name);
+	place->is_wrapper |= strcmp(file_of(frames, place->object), "libhotpath.so") == 0;
 	place->is_pending = missing(frames) != before;
 	if (place->is_pending)
 		pending_add(frames, place);
@@ -344,6 +401,7 @@ bool hp_frames_look(struct hp_frames *frames, struct hp_symbols *symbols)
 	bool has_changed = false;
 
 	frames->symbols = symbols;
+	spelled_free(frames);
 	frames->pending = NULL;
 	frames->pending_count = frames->pending_room = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -379,6 +437,15 @@ static bool is_libc(const struct hp_frames *frames, uint32_t object)
 	return strncmp(path, "libc.so.", 8) == 0 || strncmp(path, "ld-linux", 8) == 0;
 }
 
+static bool has_own(const struct hp_frames *frames, const struct hp_frame_place *place)
+{
+	for (size_t i = 0; i < place->count; i++)
+		if (!hp_wrapper_is_library(place->frames[i].name) &&
+		    !hp_frames_is_wrapper(frames, place->frames[i].name))
+			return true;
+	return false;
+}
+
 static void place_lines(struct hp_frames *frames, struct hp_frame_place *place)
 {
 	uint64_t before = missing(frames), address = place->address ? place->address - 1 : 0;
@@ -399,6 +466,7 @@ static void place_lines(struct hp_frames *frames, struct hp_frame_place *place)
 		if (!place->frames[i].name)
 			place->frames[i].name =
 				hp_xstrdup(i + 1 == place->count ? place->name : "?");
+	place->has_own = has_own(frames, place);
 	place->has_pending_lines = place->is_pending || missing(frames) != before;
 	if (place->has_pending_lines && !place->is_pending)
 		pending_add(frames, place);

@@ -24,6 +24,7 @@ struct hp_frame_place {
 	bool is_wrapper;	/* of an allocator: folded into its caller */
 	bool is_library;	/* of the C++ library: a row is named after its caller */
 	bool has_lines;	/* was tried */
+	bool has_own;	/* has lines, and one is in a function that is neither of the above */
 	bool is_pending;	/* its name may arrive later, */
 	bool has_pending_lines;	/* or its lines may */
 	struct hp_frame_line *frames;	/* innermost first; the last is the function */

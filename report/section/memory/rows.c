@@ -16,7 +16,6 @@
 
 #include "report/section/memory/view.h"
 #include "report/base/memory.h"
-#include "report/name/wrapper.h"
 #include "util/hash.h"
 
 #define IS_OUTER (UINT32_C(1) << 31)	/* in link.outer: the step itself is such a one */
@@ -133,13 +132,8 @@ static uint32_t folded_find(struct hp_alloc_view *view, uint32_t step)
 static bool has_own(struct hp_alloc_view *view, uint32_t step)
 {
 	const struct hp_alloc_step *at = &view->alloc.steps[step];
-	const struct hp_frame_place *place = hp_frames_lines(view->frames, at->object, at->address);
 
-	for (size_t i = 0; i < place->count; i++)
-		if (!hp_wrapper_is_library(place->frames[i].name) &&
-		    !hp_frames_is_wrapper(view->frames, place->frames[i].name))
-			return true;
-	return false;
+	return hp_frames_lines(view->frames, at->object, at->address)->has_own;
 }
 
 uint32_t hp_alloc_told(struct hp_alloc_view *view, uint32_t step)
