@@ -603,5 +603,7 @@ int hp_cmd_report(int argc, char **argv)
 	status = ask.fd >= 0 ? end(&report, &ask) : show(&report, &ask);
 	hp_report_release(&report);
 	hp_input_release(&input);
-	return say_cut(status);
+	status = say_cut(status);
+	hp_trial_end(&ask.trial, status);
+	return status;
 }

@@ -23,7 +23,8 @@
 #define SLICE_NS 1000000
 #define LOOK_MS 100
 
-enum { PRINTED = 1, DONE = 2 };
+/* ENDED is followed by the exit status. */
+enum { PRINTED = 1, DONE = 2, ENDED = 3 };
 
 /* Smaller values are for tests. */
 uint64_t hp_trial_most_ms(void)
@@ -68,6 +69,8 @@ static bool hear(struct hp_trial *trial, int pipe, pid_t child, uint64_t until_n
 		char byte;
 
 		if (count > 0 && read(pipe, &byte, 1) == 1) {
+			if (byte == ENDED && read(pipe, &byte, 1) == 1)
+				_exit((unsigned char)byte);
 			trial->has_printed |= byte == PRINTED;
 			until_ns = byte == DONE ? UINT64_MAX : until_ns;
 		} else if (count > 0 || has_ended(child))
@@ -134,6 +137,17 @@ static void tell(const struct hp_trial *trial, char byte)
 void hp_trial_printed(const struct hp_trial *trial)
 {
 	tell(trial, PRINTED);
+}
+
+void hp_trial_end(const struct hp_trial *trial, int status)
+{
+	const char bytes[2] = { ENDED, (char)status };
+
+	if (trial->told < 0)
+		return;
+	fflush(NULL);
+	prctl(PR_SET_PDEATHSIG, 0);
+	(void)!write(trial->told, bytes, sizeof(bytes));
 }
 
 void hp_trial_done(const struct hp_trial *trial)

@@ -36,6 +36,12 @@ void hp_trial_printed(const struct hp_trial *trial);
 /* The rest is waiting: the output needs a reader. */
 void hp_trial_done(const struct hp_trial *trial);
 
+/*
+ * Everything is written and will return this status: the parent ends now, and need not wait
+ * until this process has given its memory back.
+ */
+void hp_trial_end(const struct hp_trial *trial, int status);
+
 /* The available time. */
 uint64_t hp_trial_most_ms(void);
 
