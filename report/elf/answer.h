@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answer.h - a cache file of debug information on a system library's functions.
+ * answer.h - a cache file of debug information on a library's functions.
  *
  * The C library's debug file (libc6-dbg and the like) has compressed sections.
  * Unpacking them for a few addresses takes longer than the rest of a small

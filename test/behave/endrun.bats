@@ -136,3 +136,35 @@ opened()
 	[ "$(grep -c "${id:2}.debug" "$T/trace2")" = 1 ]
 	[ "$(grep -c "${id:2}.debug" "$T/trace1")" -gt 1 ]
 }
+
+@test "our library's debug information is read once, too" {
+	command -v strace >/dev/null || skip "no strace"
+	[ "$(id -u)" = 0 ] || [ -O "$HP_BUILD/libhotpath.so" ] || skip "the library is another user's"
+	readelf -SW "$HP_BUILD/libhotpath.so" | grep -q debug_info || skip "the library is stripped"
+	compile blocks -fno-instrument-functions <<-'END'
+		#include <stdlib.h>
+		#include <time.h>
+		int main(void)
+		{
+			static void *volatile block;
+			while (clock() < CLOCKS_PER_SEC / 2)
+				for (int i = 0; i < 1000; i++) {
+					block = malloc(8 + i % 64);
+					free(block);
+				}
+			return 0;
+		}
+	END
+	strip --strip-debug "$T/blocks"
+	HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/record "$HP_RUN" "$T/blocks"
+	export XDG_STATE_HOME=$T/fresh
+	for i in 1 2; do
+		strace -f -e trace=open,openat -o "$T/trace$i" \
+			"$HP_BUILD/hotpath" report --internals -r functions-cpu --fd 3 3<"$T/record" 2>"$T/table$i"
+	done
+	grep -q 'libhotpath.so.*= [0-9]' "$T/trace1" || skip "no samples of the library here"
+	diff <(sed -n '/^cpu/,$p' "$T/table1") <(sed -n '/^cpu/,$p' "$T/table2")
+	# Once for its symbols; the first report also opened it for lines.
+	[ "$(grep -c 'libhotpath.so.*= [0-9]' "$T/trace2")" = 1 ]
+	[ "$(grep -c 'libhotpath.so.*= [0-9]' "$T/trace1")" -gt 1 ]
+}
