@@ -110,6 +110,7 @@ struct hp_local {
 	uint64_t watch_overhead;	/* and `overhead` */
 	uint64_t seen_ticks[2];	/* of gaps watched so far: with entries that worked once, and twice */
 	uint64_t seen_calls[2];
+	uint64_t seen_usual[2];	/* time of a call in the quick quarter of these gaps, fine ticks */
 	uint64_t more_here;	/* cost of one more entry in these, fine ticks */
 	uint32_t watched;	/* the present gap: 0 = not, 1 = it is, 2 = its entries work twice */
 	uint64_t pace;	/* usual time of a counted call including its surroundings, fine ticks */

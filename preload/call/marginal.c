@@ -9,7 +9,8 @@
 #define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then older values have half the weight */
 #define HP_WATCHED 16	/* one in this many gaps without a clock reading is watched, */
 #define HP_WATCHED_FIRST 2	/* and at first, for programs of few calls */
-#define HP_LONG_GAP 8	/* a gap longer than this many usual ones has a stall, and is not counted */
+#define HP_USUAL_STEP 32	/* `seen_usual` moves by this part of itself */
+#define HP_LONG_READINGS 8	/* a gap longer than two usual ones and these has slow calls in it */
 
 #define HP_RATIOS 64	/* the median of the first values counts */
 
@@ -72,13 +73,29 @@ void hp_marginal_begin(struct hp_local *me, bool doubled)
 	me->watch_start = hp_clock_ordered(me);
 }
 
+/*
+ * Slow calls differ by more than the hooks cost, so gaps with such calls are not counted. The
+ * lower quartile of gaps has few. The margin is the same for both kinds: if it grew with the time
+ * of doubled entries, these would keep more of their slow calls.
+ */
+static bool is_long(struct hp_local *me, unsigned kind, uint64_t fine, uint64_t calls)
+{
+	uint64_t *usual = &me->seen_usual[kind];
+	uint64_t each = fine / calls, margin;
+
+	if (*usual == 0)
+		*usual = each;
+	else if (each > *usual)
+		*usual += *usual / HP_USUAL_STEP + 1;
+	else
+		*usual -= 3 * (*usual / HP_USUAL_STEP);
+	margin = me->seen_usual[0] ? me->seen_usual[0] : *usual;
+	return fine > (*usual + margin) * calls + me->clock_cost * HP_LONG_READINGS;
+}
+
 static void keep(struct hp_local *me, unsigned kind, uint64_t ticks, uint64_t calls)
 {
-	uint64_t usual = me->seen_calls[kind]
-				 ? me->seen_ticks[kind] / (me->seen_calls[kind] / 64 + 1) / 64 + 1
-				 : ticks;
-
-	if (ticks > (usual + me->clock_cost / (1 << HP_FINE_BITS)) * calls * HP_LONG_GAP)
+	if (calls == 0 || is_long(me, kind, ticks << HP_FINE_BITS, calls))
 		return;
 	me->seen_ticks[kind] += ticks;
 	me->seen_calls[kind] += calls;
