@@ -178,3 +178,26 @@ fits()
 	awk '$1 ~ /%$/ { print $2; exit }' "$T/words.cpu" | grep -x 'words::tally'
 	run ! grep -E '^ +[0-9.]+% +(alloc|core|hashbrown|std)::' "$T/words.cpu"
 }
+
+@test "brief: waits whose place was not recorded do not stand for a cause" {
+	[ "$(id -u)" = 0 ] || skip "users who may not sample the kernel get other places"
+	compile naps -fno-instrument-functions <<-'END'
+		#include <sys/syscall.h>
+		#include <time.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			for (int i = 0; i < 10000; i++) {
+				struct timespec nap = { 0, 100000 }; /* the kernel changes it */
+				/* Not by the stand-in, which notes its caller. */
+				syscall(SYS_ppoll, NULL, 0, &nap, NULL, 8);
+			}
+			return 0;
+		}
+	END
+	COLUMNS=120 HOTPATH_REPORT=short "$HP_RUN" "$T/naps" 2>"$T/report"
+	grep -q 'recorded' "$T/report" || skip "all waits have a place here"
+	grep -q 'place not recorded (others: poll)' "$T/report"
+	tr '\n' ' ' <"$T/report" | tr -s ' ' >"$T/line"
+	grep -Eq 'main waits [0-9.]+ m?s for poll(, and [0-9.]+ m?s more in places that were not recorded)?\.' "$T/line"
+}

@@ -81,6 +81,7 @@ struct hp_answer_wait {
 	uint64_t count;
 	bool is_idle;	/* each wait took about the whole run */
 	bool is_estimated;	/* from waits that were recorded in bursts */
+	bool is_nowhere;	/* without a stack: neither function nor cause is known */
 };
 
 enum hp_answer_held { HP_ANSWER_PEAK, HP_ANSWER_LEFT, HP_ANSWER_BLOCKS };

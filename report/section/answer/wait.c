@@ -19,6 +19,7 @@
 #define ROW_MIN 0.03	/* of the wall time, for a row */
 #define MATTERS 0.1 /* share of the longest waiting thread's waits from which others are listed */
 #define IDLE_MIN 0.8 /* of the wall time, on average: whoever waits so long has nothing to do */
+#define USUAL 0.9	/* of the waits whose stack was recorded */
 #define COVERS 0.5	/* of the kernel's waits of a kind: those that threads told are all of them */
 
 /* Waits of the kernel's records, by owner and cause. */
@@ -254,14 +255,42 @@ static char *cause_text(const char *on)
 {
 	static const char *const texts[][2] = {
 		{ "lock", "lock or condition" },      { "child", "child process" },
-		{ "memory", "memory (page faults)" }, { "-", "no call path recorded" },
-		{ "other", "something else" },
+		{ "memory", "memory (page faults)" }, { "other", "something else" },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (strcmp(texts[i][0], on) == 0)
 			return hp_xstrdup(texts[i][1]);
 	return hp_xstrdup(on);
+}
+
+/* The cause of nearly all waits whose stack was recorded; NULL = there are several. */
+static const char *usual_cause(const struct causes *causes)
+{
+	const struct cause_row *most = NULL;
+	double known_ns = 0;
+
+	for (size_t i = 0; i < causes->count; i++) {
+		const struct cause_row *row = &causes->rows[i];
+
+		if (strcmp(row->on, "-") == 0)
+			continue;
+		known_ns += (double)row->ns;
+		if (row->ns > (most ? most->ns : 0))
+			most = row;
+	}
+	return most && sum_on(causes, most->on, most->on) >= USUAL * known_ns ? most->on : NULL;
+}
+
+static char *nowhere_text(const struct causes *causes)
+{
+	const char *usual = usual_cause(causes);
+	char *cause = usual ? cause_text(usual) : NULL;
+	char *text = cause ? hp_xprintf("place not recorded (others: %s)", cause)
+			   : hp_xstrdup("place not recorded");
+
+	free(cause);
+	return text;
 }
 
 /* The class of a thread's waits that a cause is in. */
@@ -327,6 +356,7 @@ static void kernel_add(struct hp_report *report, const struct hp_answer *answer,
 	has_channels = told->channels_ns >= COVERS * sum_on(&causes, "pipe", "socket");
 	for (size_t i = 0; i < causes.count; i++) {
 		const struct cause_row *row = &causes.rows[i];
+		bool is_nowhere = strcmp(row->on, "-") == 0;
 
 		if (row->is_join || !is_worth(answer, (double)row->ns) ||
 		    is_launch(report, answer, row->function) ||
@@ -337,10 +367,12 @@ static void kernel_add(struct hp_report *report, const struct hp_answer *answer,
 				      .who = row->function == HP_NONE
 						     ? thread_of(report, row->on)
 						     : hp_answer_function(report, row->function),
-				      .what = cause_text(row->on),
+				      .what = is_nowhere ? nowhere_text(&causes)
+							 : cause_text(row->on),
 				      .ns = (double)row->ns,
 				      .count = row->count,
 				      .is_estimated = row->is_estimated,
+				      .is_nowhere = is_nowhere,
 			      });
 	}
 	free(causes.rows);

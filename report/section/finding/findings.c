@@ -113,24 +113,48 @@ static char *computing_text(const struct hp_survey *survey)
 static const struct hp_answer_wait *wait_of(const struct hp_answer *answer)
 {
 	for (size_t i = 0; i < answer->wait_count; i++)
-		if (answer->waits[i].who)
+		if (answer->waits[i].who && !answer->waits[i].is_nowhere)
 			return &answer->waits[i];
 	return NULL;
+}
+
+static double nowhere_ns(const struct hp_answer *answer)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < answer->wait_count; i++)
+		ns += answer->waits[i].is_nowhere ? answer->waits[i].ns : 0;
+	return ns;
+}
+
+static char *waiting_text(const struct hp_answer *answer)
+{
+	const struct hp_answer_wait *wait = wait_of(answer);
+	double ns = nowhere_ns(answer);
+	struct hp_text_cell time, more;
+
+	if (!wait && ns <= 0)
+		return NULL;
+	if (!wait)
+		return hp_xprintf("No known pattern of waste: it mostly waits, %s in places that "
+				  "were not recorded.",
+				  hp_format_time(&more, ns));
+	return hp_xprintf("No known pattern of waste: it mostly waits.  %s waits %s for %s%s%s%s.",
+			  wait->who, hp_format_time(&time, wait->ns), wait->what,
+			  ns > wait->ns ? ", and " : "",
+			  ns > wait->ns ? hp_format_time(&more, ns) : "",
+			  ns > wait->ns ? " more in places that were not recorded" : "");
 }
 
 static char *none_text(const struct hp_survey *survey)
 {
 	const struct hp_answer *answer = survey->answer;
-	const struct hp_answer_wait *wait = wait_of(answer);
-	struct hp_text_cell time;
+	char *waiting;
 
 	if (answer->cpu_count && answer->cpu[0].function != HP_NONE && is_computing(survey))
 		return computing_text(survey);
-	if (wait)
-		return hp_xprintf("No known pattern of waste: it mostly waits.  %s waits %s for "
-				  "%s.",
-				  wait->who, hp_format_time(&time, wait->ns), wait->what);
-	return hp_xstrdup("No known pattern of waste.");
+	waiting = waiting_text(answer);
+	return waiting ? waiting : hp_xstrdup("No known pattern of waste.");
 }
 
 /* Waits, locks, memory and processes are counted individually: they need no samples. */
