@@ -254,8 +254,10 @@ static bool is_channel(const char *on)
 static char *cause_text(const char *on)
 {
 	static const char *const texts[][2] = {
-		{ "lock", "lock or condition" },      { "child", "child process" },
-		{ "memory", "memory (page faults)" }, { "other", "something else" },
+		{ "lock", "lock or condition" },
+		{ "child", "child process" },
+		{ "memory", "memory (page faults)" },
+		{ "other", "something else" },
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -363,17 +365,17 @@ static void kernel_add(struct hp_report *report, const struct hp_answer *answer,
 		    (has_locks && strcmp(row->on, "lock") == 0) ||
 		    (has_channels && is_channel(row->on)))
 			continue;
-		row_add(rows, (struct hp_answer_wait){
-				      .who = row->function == HP_NONE
-						     ? thread_of(report, row->on)
-						     : hp_answer_function(report, row->function),
-				      .what = is_nowhere ? nowhere_text(&causes)
-							 : cause_text(row->on),
-				      .ns = (double)row->ns,
-				      .count = row->count,
-				      .is_estimated = row->is_estimated,
-				      .is_nowhere = is_nowhere,
-			      });
+		row_add(rows,
+			(struct hp_answer_wait){
+				.who = row->function == HP_NONE
+					       ? thread_of(report, row->on)
+					       : hp_answer_function(report, row->function),
+				.what = is_nowhere ? nowhere_text(&causes) : cause_text(row->on),
+				.ns = (double)row->ns,
+				.count = row->count,
+				.is_estimated = row->is_estimated,
+				.is_nowhere = is_nowhere,
+			});
 	}
 	free(causes.rows);
 }
