@@ -36,6 +36,7 @@ struct hp_alloc_build {
 	struct hp_alloc_change *pending;	/* blocks that are in no site yet, at the last refresh */
 	size_t pending_count;
 	size_t pending_room;
+	bool is_once;	/* no refresh was expected: the next one starts from scratch, too */
 	bool is_broken;	/* something was missing: the next refresh starts from scratch */
 };
 
@@ -225,6 +226,7 @@ static void add_pending(struct build *b, const struct hp_heap *heap, bool is_pea
 static void read_sites(struct build *b, struct known *known, const struct hp_heap *heap,
 		       const struct hp_alloc_peak *peak)
 {
+	known->sites.is_once = b->kept->is_once;
 	if (!hp_alloc_sites_look(&known->sites, b->alloc, &b->model->reader, heap->sites, peak,
 				 &b->kept->places))
 		b->kept->is_broken = true;
@@ -472,7 +474,7 @@ static void clear(struct hp_alloc *alloc)
 
 static void begin(struct hp_alloc *alloc)
 {
-	if (alloc->build && alloc->build->is_broken)
+	if (alloc->build && (alloc->build->is_broken || alloc->build->is_once))
 		hp_alloc_release(alloc);
 	if (alloc->build) {
 		clear(alloc);
@@ -487,7 +489,7 @@ static void begin(struct hp_alloc *alloc)
 	tree_tell(alloc);
 }
 
-void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
+static void look(struct hp_alloc *alloc, struct hp_model *model, bool is_once)
 {
 	struct hp_reader *reader = &model->reader;
 	struct build b = { .alloc = alloc, .model = model };
@@ -496,6 +498,7 @@ void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 
 	begin(alloc);
 	b.kept = alloc->build;
+	b.kept->is_once = is_once;
 	places_grow(&b.kept->places, reader->segment.size / sizeof(struct hp_step));
 	/* Enough steps for heaps that are walked four times. */
 	hp_reader_restart(reader, 4);
@@ -509,10 +512,15 @@ void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
 	free(b.chunks);
 }
 
+void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)
+{
+	look(alloc, model, false);
+}
+
 void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model)
 {
 	memset(alloc, 0, sizeof(*alloc));
-	hp_alloc_look(alloc, model);
+	look(alloc, model, true);
 }
 
 void hp_alloc_release(struct hp_alloc *alloc)

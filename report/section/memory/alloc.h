@@ -108,11 +108,11 @@ static inline const struct hp_alloc_sum *hp_alloc_own(const struct hp_alloc *all
 	return &alloc->sums[alloc->steps[step].own];
 }
 
-/* Reads the heaps of the model's segment.  Never fails. */
+/* Reads the heaps of the model's segment once, so it takes less memory.  Never fails. */
 void hp_alloc_init(struct hp_alloc *alloc, struct hp_model *model);
 
 /*
- * The same for one that was read before or is all zeroes, at a later refresh of
+ * The same for one that hp_alloc_look read before or is all zeroes, at a later refresh of
  * the same model: as if it was read again, but steps keep their positions, and
  * additions to their own sums are in `changes`.
  */

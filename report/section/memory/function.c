@@ -189,14 +189,14 @@ static void get_percentile(const struct hp_cell *cell, struct hp_value *value)
 static void get_inclusive(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_alloc_row *r = cell->row;
+	const struct hp_alloc_sum *whole = hp_alloc_inclusive(cell->report, r);
 	bool is_count = hp_alloc_is_count(cell->report);
 
 	if (r->charge)
 		figure(cell->report,
 		       (double)(is_count ? r->charge->whole_count : r->charge->whole_bytes), value);
 	else
-		figure(cell->report, (double)(is_count ? r->inclusive.count : r->inclusive.bytes),
-		       value);
+		figure(cell->report, (double)(is_count ? whole->count : whole->bytes), value);
 }
 
 static void get_total(const struct hp_cell *cell, struct hp_value *value)
@@ -244,14 +244,16 @@ static void raw_whole_bytes(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_alloc_row *r = cell->row;
 
-	value->number = (double)(r->charge ? r->charge->whole_bytes : r->inclusive.bytes);
+	value->number = (double)(r->charge ? r->charge->whole_bytes
+					   : hp_alloc_inclusive(cell->report, r)->bytes);
 }
 
 static void raw_whole_count(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_alloc_row *r = cell->row;
 
-	value->number = (double)(r->charge ? r->charge->whole_count : r->inclusive.count);
+	value->number = (double)(r->charge ? r->charge->whole_count
+					   : hp_alloc_inclusive(cell->report, r)->count);
 }
 
 /* Members of charges only, and of call paths only. */

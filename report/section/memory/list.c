@@ -64,11 +64,20 @@ bool hp_alloc_is_count(const struct hp_report *report)
 	       report->settings->alloc_metric == HP_ALLOC_COUNT_MAX;
 }
 
+const struct hp_alloc_sum *hp_alloc_inclusive(const struct hp_report *report,
+					      const struct hp_alloc_row *row)
+{
+	return row->is_function && !row->charge ? &hp_alloc_view(report)->inclusive[row->function]
+						: NULL;
+}
+
 const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
 					   const struct hp_alloc_row *row)
 {
-	return report->settings->alloc_cumulative && row->inclusive.count ? &row->inclusive
-									  : &row->sum;
+	const struct hp_alloc_sum *inclusive = hp_alloc_inclusive(report, row);
+
+	return report->settings->alloc_cumulative && inclusive && inclusive->count ? inclusive
+										   : &row->sum;
 }
 
 uint64_t hp_alloc_metric(const struct hp_report *report, const struct hp_alloc_row *row)

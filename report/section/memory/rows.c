@@ -34,8 +34,12 @@ struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step)
 
 static void *longer(void *array, size_t count, size_t room, size_t size)
 {
-	char *bytes = hp_xrealloc(array, room, size);
+	char *bytes;
 
+	/* Most of it may never be used: fresh pages cost nothing until then. */
+	if (!array)
+		return hp_xcalloc(room, size);
+	bytes = hp_xrealloc(array, room, size);
 	memset(bytes + count * size, 0, (room - count) * size);
 	return bytes;
 }
@@ -78,12 +82,14 @@ void hp_alloc_rows_free(struct hp_alloc_view *view)
 		free(view->rows[i].name);
 	free(view->sites);
 	free(view->rows);
+	free(view->inclusive);
 	free(view->folded);
 	free(view->site_of);
 	free(view->links);
 	free(view->spread_of);
 	hp_alloc_changes_clear(&view->changes);
 	view->sites = view->rows = NULL;
+	view->inclusive = NULL;
 	view->folded = view->site_of = view->spread_of = NULL;
 	view->links = NULL;
 	view->site_count = view->site_room = view->row_count = view->step_room = 0;
@@ -278,6 +284,7 @@ static void rows_make(struct hp_alloc_view *view)
 	if (count <= view->row_count)
 		return;
 	view->rows = longer(view->rows, view->row_count, count, sizeof(*view->rows));
+	view->inclusive = longer(view->inclusive, view->row_count, count, sizeof(*view->inclusive));
 	for (; view->row_count < count; view->row_count++) {
 		view->rows[view->row_count].function = (uint32_t)view->row_count;
 		view->rows[view->row_count].is_function = true;
@@ -310,8 +317,8 @@ static void inclusive_make(struct hp_alloc_view *view)
 		const struct hp_alloc_link *link = &view->links[i];
 
 		if (link->outer & IS_OUTER) {
-			view->rows[link->function].inclusive.count += below[i].count;
-			view->rows[link->function].inclusive.bytes += below[i].bytes;
+			view->inclusive[link->function].count += below[i].count;
+			view->inclusive[link->function].bytes += below[i].bytes;
 		}
 		below[steps[i].caller].count += below[i].count;
 		below[steps[i].caller].bytes += below[i].bytes;
@@ -327,7 +334,7 @@ static void caller_add(struct hp_alloc_view *view, uint32_t step, const struct h
 	if (function != UINT32_MAX)
 		hp_alloc_add(&view->rows[function].sum, sum);
 	for (uint32_t at = outer_of(view, step); at; at = links[at].outer & ~IS_OUTER) {
-		struct hp_alloc_sum *inclusive = &view->rows[links[at].function].inclusive;
+		struct hp_alloc_sum *inclusive = &view->inclusive[links[at].function];
 
 		if (view->is_cumulative) {
 			hp_alloc_add(inclusive, sum);

@@ -102,8 +102,12 @@ static void site_look(struct hp_alloc *alloc, struct hp_alloc_seen *seen,
 	now = hp_alloc_site_sum(site, peak);
 	now.lost = site->lost;
 	now.lost_bytes = site->lost_bytes;
-	difference = hp_alloc_difference(&now, before);
-	*before = now;
+	if (before) {
+		difference = hp_alloc_difference(&now, before);
+		*before = now;
+	} else {
+		difference = now;
+	}
 	hp_alloc_count(alloc, seen->step, &difference);
 	if (site->spread && !seen->has_spread)
 		spread_add(alloc, seen->step, site->spread);
@@ -113,9 +117,12 @@ static void site_look(struct hp_alloc *alloc, struct hp_alloc_seen *seen,
 static void site_new(struct hp_alloc_sites *sites, uint64_t offset, uint32_t step)
 {
 	sites->seen = hp_xgrow(sites->seen, sites->count, &sites->room, sizeof(*sites->seen));
-	sites->sums = hp_xgrow(sites->sums, sites->count, &sites->sum_room, sizeof(*sites->sums));
-	sites->seen[sites->count] = (struct hp_alloc_seen){ .offset = offset, .step = step };
-	sites->sums[sites->count++] = (struct hp_alloc_sum){ .count = 0 };
+	if (!sites->is_once) {
+		sites->sums =
+			hp_xgrow(sites->sums, sites->count, &sites->sum_room, sizeof(*sites->sums));
+		sites->sums[sites->count] = (struct hp_alloc_sum){ .count = 0 };
+	}
+	sites->seen[sites->count++] = (struct hp_alloc_seen){ .offset = offset, .step = step };
 }
 
 /* The list leads from the newest to the oldest; in memory the oldest is first. */
@@ -146,7 +153,8 @@ bool hp_alloc_sites_look(struct hp_alloc_sites *sites, struct hp_alloc *alloc,
 	turn(sites, known);
 	for (size_t i = 0; i < sites->count; i++)
 		if (hp_reader_copy(reader, sites->seen[i].offset, &site, sizeof(site)))
-			site_look(alloc, &sites->seen[i], &sites->sums[i], &site, peak);
+			site_look(alloc, &sites->seen[i], sites->is_once ? NULL : &sites->sums[i],
+				  &site, peak);
 	is_whole &= at == sites->head;
 	sites->head = head;
 	return is_whole;

@@ -23,6 +23,7 @@ struct hp_alloc_sites {
 	struct hp_alloc_seen *seen;
 	size_t count;
 	size_t room;
+	bool is_once;	/* never read again, so their values are not needed */
 	struct hp_alloc_sum *sums;	/* beside them: their values */
 	size_t sum_room;
 };

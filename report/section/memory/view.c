@@ -33,7 +33,10 @@ static void look_free(struct hp_alloc_view *view)
 
 static void look(struct hp_alloc_view *view, struct hp_report *report)
 {
-	hp_alloc_look(&view->alloc, &report->model);
+	if (view->is_kept)
+		hp_alloc_look(&view->alloc, &report->model);
+	else
+		hp_alloc_init(&view->alloc, &report->model);
 	view->is_stale |= view->alloc.is_fresh;
 	view->is_cumulative = report->settings->alloc_cumulative;
 	if (!view->frames)

@@ -18,7 +18,6 @@ struct hp_alloc_row {
 	const struct hp_charge_sum
 		*charge;	/* of an instrumented function, which is of the model then */
 	struct hp_alloc_sum sum;	/* own. Sort keys of rows are in one cache line */
-	struct hp_alloc_sum inclusive;	/* of a function */
 };
 
 struct hp_map_row {
@@ -66,6 +65,7 @@ struct hp_alloc_view {
 	size_t link_count;
 	struct hp_alloc_changes changes;	/* of sites, for the rows of functions */
 	struct hp_alloc_row *rows;	/* of functions, according to call paths */
+	struct hp_alloc_sum *inclusive;	/* beside them: with callees */
 	size_t row_count;
 	bool has_rows;	/* of this look */
 	uint32_t *spread_of;	/* by folded step: place in alloc.spreads + 1 */
@@ -114,6 +114,10 @@ struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step)
 
 /* Blocks and not bytes are shown, are sorted by. */
 bool hp_alloc_is_count(const struct hp_report *report);
+
+/* Of a function according to call paths: with those of its callees. NULL = another row. */
+const struct hp_alloc_sum *hp_alloc_inclusive(const struct hp_report *report,
+					      const struct hp_alloc_row *row);
 
 /* Own ones, or with HOTPATH_ALLOC_CUMULATIVE those of callees too. */
 const struct hp_alloc_sum *hp_alloc_sum_of(const struct hp_report *report,
