@@ -3,7 +3,7 @@
  * ring.h - records of words from one writer to one reader; every loss is
  * noticed.
  *
- * Words are numbered without end; number n is at words[n % size].  `head`,
+ * Word numbers grow forever; number n is at words[n % size].  `head`,
  * owned by the writer, is the number of the next word; `tail`, owned by the
  * reader, that of the first unread word. tail <= head <= tail + size.  A
  * record's first word has its size in words in the lower half.

@@ -723,8 +723,8 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
 }
 
 /*
- * The kernel marks a dead sampler, but not one killed before it set that up;
- * such a one has no watch.
+ * The kernel marks a dead sampler, but not one that was killed before it set
+ * that up and has no watch.
  */
 static bool is_sampler_dead(const struct hp_header *header, bool had_time)
 {

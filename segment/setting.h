@@ -154,7 +154,7 @@ struct hp_settings {
 enum hp_setting_trust {
 	HP_SETTING_OF_RECORD = 1,	/* HOTPATH_DEFAULTS, wherever its text is found */
 	HP_SETTING_OF_START = 2,	/* HOTPATH_DEFAULTS, as its session's first process starts */
-	HP_SETTING_OF_USER = 4,	/* no one */
+	HP_SETTING_OF_USER = 4,	/* nobody else */
 };
 
 #define HP_SETTINGS_OF_PROGRAM (HP_SETTING_OF_RECORD | HP_SETTING_OF_START)

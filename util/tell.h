@@ -2,7 +2,7 @@
 /*
  * tell.h - print a line on stderr from our own processes without blocking.
  *
- * stderr is the program's, and may be a pipe that no one reads. The first line
+ * stderr is the program's, and may be a pipe that nobody reads. The first line
  * waits at most 200 ms; after that it is dropped, and so are later ones until
  * there is room.
  */

@@ -104,7 +104,7 @@ static bool renew(struct hp_snapshot *snapshot)
 	return true;
 }
 
-/* The samples since the last snapshot; of a run that is over, all.  NULL = the program has ended. */
+/* The samples since the last snapshot, or all of a finished run.  NULL = the program has ended. */
 static cJSON *since_last(struct hp_snapshot *snapshot)
 {
 	struct hp_cpu_snapshot *capture = &snapshot->cpu_snapshot;

@@ -12,8 +12,8 @@
  *   text = hp_json_room_print(json, &size);
  *   hp_json_room_end();	all cJSON nodes are invalid
  *
- * So no cJSON node made in between may be kept. Other threads, and this one
- * outside of the two calls, use malloc.
+ * So no cJSON node created in between may be kept. Other threads, and this
+ * one outside the two calls, use malloc.
  */
 #ifndef HP_LIVE_ANSWER_JSON_ROOM_H
 #define HP_LIVE_ANSWER_JSON_ROOM_H

@@ -2,7 +2,7 @@
 /*
  * lists.c - see lists.h.
  *
- * Sections that are not recorded are lists without rows, in the shape that
+ * A section that is not recorded becomes an empty list, in the shape that
  * clients expect.
  */
 #include "live/answer/lists.h"

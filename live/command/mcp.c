@@ -40,14 +40,14 @@ struct stdio {
 
 static const char usage_text[] =
 	"Usage: hotpath mcp [PID | SESSION | FILE]\n"
-	"Speak the Model Context Protocol over stdin and stdout, for agents, about the program that\n"
-	"runs under the profiler, the one with this PID or SESSION (see hotpath list), or a FILE or\n"
-	"finished run.  Without one, the newest.\n\n"
+	"Serve agents by the Model Context Protocol over stdin and stdout: the figures of the\n"
+	"program under the profiler, of the one with this PID or SESSION (see hotpath list), or\n"
+	"of a FILE or finished run.  Without one, the newest.\n\n"
 	"  -h, --help       this\n\n"
 	"  claude mcp add hotpath -- hotpath mcp\n"
 	"  {\"mcpServers\": {\"hotpath\": {\"command\": \"hotpath\", \"args\": [\"mcp\"]}}}\n\n"
 	"A running program also serves it at http://127.0.0.1:6771/mcp (HOTPATH_MCP_PORT,\n"
-	"HOTPATH_MCP_AUTH_TOKEN); doc/reference/mcp.md says more.\n";
+	"HOTPATH_MCP_AUTH_TOKEN); see doc/reference/mcp.md.\n";
 
 /* Reads a line. False = end of input. */
 static bool line_read(struct stdio *stdio)

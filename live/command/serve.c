@@ -70,15 +70,15 @@ static const struct option options[] = {
 
 static const char usage_text[] =
 	"Usage: hotpath serve [OPTION]... [PID | SESSION | FILE]\n"
-	"Serve a program's figures over HTTP: of the one that runs under the profiler, the one\n"
-	"with this PID or SESSION (see hotpath list), or a FILE or finished run.\n"
+	"Serve a program's figures over HTTP: those of the program under the profiler, of the one\n"
+	"with this PID or SESSION (see hotpath list), or of a FILE or finished run.\n"
 	"A profiled program is served without this: see hotpath list for its port.\n\n"
 	"  -p, --port=N     listen there; 0 = any free port (HOTPATH_METRICS_PORT, 6770)\n"
 	"  -b, --bind=ADDR  at this address, as numbers (HOTPATH_METRICS_BIND, 127.0.0.1)\n"
 	"      --mcp-port=N MCP for agents as well, there; 0 = any free port (HOTPATH_MCP_PORT)\n"
 	"  -h, --help       this\n\n"
-	"HOTPATH_METRICS_AUTH_TOKEN is what clients must send as Authorization; beyond this\n"
-	"machine it is required.  GET /routes lists the routes; doc/reference/http.md says more.\n";
+	"Clients must send HOTPATH_METRICS_AUTH_TOKEN as Authorization; other machines need one.\n"
+	"GET /routes lists the routes; see doc/reference/http.md.\n";
 
 static void say_line(void *context, const char *line)
 {

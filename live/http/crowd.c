@@ -19,7 +19,7 @@ enum place { NONE = 0, FIRST, OWN, OWN_LATE, OTHER_LATE, PLACES };
 
 struct connection {
 	uint8_t place;	/* enum place; NONE = unused */
-	bool is_known;	/* whose it is */
+	bool is_known;	/* the peer's user is known */
 	int own;	/* result of hp_guard_is_own_peer */
 	uint64_t due_ns;	/* 0 = no limit */
 };

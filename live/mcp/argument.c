@@ -46,7 +46,7 @@ static const struct argument compare_arguments[] = {
 	{ "limit", LIMIT, PLACE(limit), false, "maximum number of rows of each section" },
 };
 
-/* The samples of the CPU are an object, with rows within. */
+/* The CPU samples are an object, with rows within. */
 static bool has_rows(const struct hp_mcp_tool *tool)
 {
 	bool is_read = tool->method && strcmp(tool->method, "GET") == 0;

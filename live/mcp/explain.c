@@ -42,7 +42,8 @@ static const struct entry entries[] = {
 		     "Rows of two runs, matched by name; unchanged ones are left out. verdict: more, "
 		     "less, new, gone; unsure may be chance, unknown is missing from a report. Counts are "
 		     "exact. Times of two runs are not judged: equal runs differ by 20 %.",
-		     "hotpath compare --runs 10 BEFORE -- AFTER judges times: it runs both in turns." } },
+		     "hotpath compare --runs 10 BEFORE -- AFTER judges times: it alternates both "
+		     "commands." } },
 	{ .section = &hp_threads_section },
 	{ .section = &hp_offcpu_section },
 	{ .section = &hp_mutexes_section },

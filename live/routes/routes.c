@@ -103,7 +103,7 @@ static const struct entry entries[] = {
 	LIST(thread_states),
 	{ .is_rest = true },
 	{ .route = { .path = "/debug/pprof/profile",
-		     .help = "samples of the CPU for pprof; ?seconds=N from now",
+		     .help = "CPU samples for pprof; ?seconds=N from now",
 		     .span_ns = hp_pprof_span_ns,
 		     .begin = hp_pprof_cpu_begin,
 		     .end = hp_pprof_cpu_end } },

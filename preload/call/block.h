@@ -26,7 +26,7 @@ uintptr_t hp_block_key(struct hotpath_block *block);
 /* The label after a key; NULL = it is the address of a function. */
 const struct hp_label *hp_block_label(uintptr_t key);
 
-/* For a label of a segment that the process has left: its copy in the present one; NULL = no
+/* The current segment's copy of a label of a segment that the process has left; NULL = no
  * room. */
 const struct hp_label *hp_block_again(const struct hp_label *before);
 

@@ -150,8 +150,9 @@ static inline void enter_counted(struct hp_frame *f, struct hp_row *row, struct 
 }
 
 /*
- * After an event, calls are timed that would not have been sampled. Each stands for itself, as if
- * all calls of its function were timed, so no estimate is biased towards calls of this kind.
+ * After an event, some calls are timed that would not have been sampled. Each counts only once,
+ * as if all calls of its function were timed, so no estimate is biased towards calls of this
+ * kind.
  */
 static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
 {

@@ -334,7 +334,7 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	usual_range(me, function, now & 63);
 	hp_leave_log(me, function, now - ticks, ticks, result);
 	/* A call timed after an event counts as sampled if it is an event itself; otherwise it
-	 * stands for itself. */
+	 * counts only once. */
 	if (f->weight == 1 || (is_boosted && (gist->active || self <= slow_from(me, gist))))
 		hp_leave_add(function, gist, row, self, exact);
 	else

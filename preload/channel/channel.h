@@ -268,7 +268,7 @@ static HP_HOT void hp_lane_sends(struct hp_lane *lane)
 	__atomic_store_n(&lane->sends.sender, me ? me->tid : 0, __ATOMIC_RELAXED);
 }
 
-/* Did another thread of this process send?  Of a lane that other processes may have, no one knows. */
+/* Did another thread of this process send? Unknown for a lane that other processes may have. */
 bool hp_lane_is_remote(const struct hp_lane *lane, uint32_t sender);
 
 static HP_HOT void hp_lane_received(const struct hp_lane *lane)

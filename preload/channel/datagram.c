@@ -2,9 +2,9 @@
 /*
  * datagram.c - see datagram.h.
  *
- * A socket file is identified by its inode, which nobody else gets while the
- * socket is open, whatever happens to its path; an abstract name by its bytes.
- * Either is stored as a hash of 63 bits in the place of the sending end's inode.
+ * A socket file is identified by its inode, which stays unique while the socket
+ * is open, whatever happens to its path; an abstract name by its bytes. Either
+ * is stored as a 63-bit hash instead of the sending end's inode.
  */
 #include "preload/channel/datagram.h"
 

@@ -103,7 +103,7 @@ static uint64_t log_sent(struct hp_lane_log *log, const struct hp_channel_thread
 	return entry;
 }
 
-/* How much of it there was, unless it has been overwritten. */
+/* Stores the message's size, unless its entry has been overwritten. */
 static void log_size(const struct hp_sending *call, uint64_t size)
 {
 	struct hp_message *message = &log_of(call->lane)->sent[call->entry % HP_MESSAGES];

@@ -19,10 +19,10 @@
 
 #include "preload/guest/guest.h"
 
-/* For a recorder that wants to know of reads. */
+/* Set by a recorder that needs reads of timers. */
 extern HP_HIDDEN bool hp_timer_is_wanted;
 
-/* It was made just now, with that clock. */
+/* The timer was just created, with that clock. */
 void hp_timer_made(int fd, int clock);
 
 /* timerfd_settime went well. */

@@ -278,7 +278,7 @@ HP_COLD void hp_loop_remote(struct hp_looper *me)
 		me->loop->woken_remote++;
 }
 
-/* A read by a thread that is no loop moves the timer on, too. */
+/* A read by a thread without a loop also resets the timer. */
 static void fd_read(int fd, const void *buffer, size_t size)
 {
 	struct hp_looper *me = hp_looper();
@@ -488,7 +488,7 @@ HP_COLD void hp_loop_label(const char *text)
 	me = open_thread();
 	if (!me)
 		return;
-	/* A program may name it before each wait: that costs this comparison. */
+	/* A program may name the loop before each wait: that costs only this comparison. */
 	if (me->loop && me->loop->label && is_text(me->loop->label, text, length)) {
 		me->label = 0;
 		return;

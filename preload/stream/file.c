@@ -409,7 +409,7 @@ void hp_file_sought(FILE *file)
 
 /* --- calls that are watched --- */
 
-/* As far as this thread knows, it is not the FILE that it counts alone. */
+/* Not the FILE that this thread counts alone, as far as it knows. */
 static HP_COLD struct hp_stream_open *find(FILE *file, uintptr_t caller)
 {
 	int saved = errno;

@@ -196,7 +196,7 @@ struct hp_stream_part *hp_stream_part_new(const struct hp_stream_wish *wish, boo
 
 	if (stream && !part)
 		part = part_make(stream);
-	/* A name reused by each of its items would be lost as often. */
+	/* If each item reused the name, it would be lost just as often. */
 	if (!part) {
 		if (wish->origin == HP_STREAM_OPENED)
 			count_lost();

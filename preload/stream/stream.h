@@ -111,7 +111,7 @@ void hp_stream_flag(const struct hp_stream_part *part, uint32_t flags);
 /* The record belonged to an ended process, whose open objects are left behind. */
 void hp_stream_fold(struct hp_process *process);
 
-/* Items of the present instance so far. */
+/* Items of the current instance so far. */
 static inline uint64_t hp_stream_number(const struct hp_stream_part *part)
 {
 	return __atomic_load_n(&part->items, __ATOMIC_RELAXED) +

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu_timer.h - samples of the CPU without the kernel's counters: a CPU timer for
+ * cpu_timer.h - CPU samples without the kernel's counters: a CPU timer for
  * each thread, whose signal handler records the stack.
  *
  * Why the program does not notice it:

@@ -21,7 +21,7 @@
 
 #define PACKED_MAX (8 << 20)	/* longer lists of branches are not read */
 
-/* The whole of a small regular file, without the last newline; NULL = none exists. */
+/* The contents of a small regular file, without the last newline; NULL = no such file. */
 static char *read_file(const char *folder, const char *name, size_t most)
 {
 	char *path = hp_xprintf("%s/%s", folder, name);

@@ -29,7 +29,7 @@ static const char usage_text[] =
 	"or a report in JSON (hotpath report -f json -n 0).\n\n"
 	"Counts (calls, blocks, bytes, locks, messages) need one run a side.  Times need 5, better\n"
 	"10, alternating on a quiet machine; otherwise they are shown but not judged.\n\n"
-	"  -r, --runs=N          run both commands N times, in turns\n"
+	"  -r, --runs=N          run both commands N times, alternating\n"
 	"      --input=FILE      the commands' standard input (/dev/null)\n"
 	"  -f, --format=WORD     table, markdown, json, html\n"
 	"  -o, --output=FILE     write there, not to standard output\n"

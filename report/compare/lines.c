@@ -159,7 +159,7 @@ static void counts_list(struct hp_compare_text *text, const struct hp_compare *c
 	if (left_out)
 		text->counts.note = hp_xprintf("%zu more differ: --limit=0 lists them.", left_out);
 	else if (text->counts.count)
-		text->counts.note = hp_xprintf("No other of %zu counts differs.%s", all,
+		text->counts.note = hp_xprintf("No other of the %zu counts differs.%s", all,
 					       paths ? " --all lists the call paths." : "");
 	else
 		text->counts.note = hp_xprintf("None of %zu counts differs.", all);
@@ -189,15 +189,15 @@ static char *unseen_text(const struct hp_compare *compare)
 		return hp_xstrdup("No change of any size could be detected: make more runs.");
 	if (blind)
 		return hp_xprintf(
-			"Of %zu figures none differs beyond chance; a change below %.0f%% would "
-			"not be seen, in %zu of them none of any size: make more runs.",
+			"None of %zu figures differs beyond chance; a change below %.0f%% would "
+			"not be seen, nor one of any size in %zu of them: make more runs.",
 			count, 100 * least, blind);
 	if (most - least < 0.015)
-		return hp_xprintf("Of %zu figures none differs beyond chance; a change below about "
+		return hp_xprintf("None of %zu figures differs beyond chance; a change below about "
 				  "%.0f%% would not be seen.",
 				  count, 100 * most);
 	return hp_xprintf(
-		"Of %zu figures none differs beyond chance; a change below %.0f%% to %.0f%%, by "
+		"None of %zu figures differs beyond chance; a change below %.0f%% to %.0f%%, by "
 		"figure, would not be seen.",
 		count, 100 * least, 100 * most);
 }

@@ -42,7 +42,7 @@ static size_t look_segment(struct hp_patient *patient, struct hp_finding *findin
 	uint64_t size = segment.size;
 	bool is_memfd = !segment.header->careful;
 	hp_segment_release(&segment);
-	finding->found = hp_xprintf("%s of shared memory, taken as it is used%s",
+	finding->found = hp_xprintf("%s of shared memory, allocated as it is used%s",
 				    hp_format_bytes(&cell, size),
 				    is_memfd ? "" : ", requested page by page");
 	return size < settings.segment_size ? SEGMENT_SMALL : SEGMENT_FINE;

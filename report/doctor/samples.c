@@ -130,7 +130,8 @@ static const struct hp_check checks[] = {
 	  { [SAMPLY_FINE] = { HP_LEVEL_OK, "HOTPATH_CPU=samply", NULL, NULL },
 	    [SAMPLY_PARANOID] = { HP_LEVEL_OK, OWN, "HOTPATH_CPU=samply: samply refuses",
 				  "sysctl kernel.perf_event_paranoid=1" },
-	    [SAMPLY_NO_WRAPPER] = { HP_LEVEL_OK, OWN, "HOTPATH_CPU=samply: hotpath-samply is lost",
+	    [SAMPLY_NO_WRAPPER] = { HP_LEVEL_OK, OWN,
+				    "HOTPATH_CPU=samply: hotpath-samply is missing",
 				    "make install, or "
 				    "HOTPATH_SAMPLY_WRAPPER_BIN=/path/of/hotpath-samply" },
 	    [SAMPLY_LOST] = { HP_LEVEL_OK, OWN, "HOTPATH_CPU=samply",

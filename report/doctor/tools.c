@@ -37,7 +37,7 @@ static size_t look_library(const char *name, struct hp_finding *finding)
 {
 	void *handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
 
-	finding->found = hp_xprintf("%s %s", name, handle ? "is there" : "is not there");
+	finding->found = hp_xprintf("%s %s", name, handle ? "is installed" : "is missing");
 	if (handle)
 		dlclose(handle);
 	return handle ? LIBRARY_FINE : LIBRARY_LOST;
@@ -361,11 +361,11 @@ static const struct hp_check checks[] = {
 				"XDG_STATE_HOME=/a/folder/of/yours" } } },
 	{ "perf-events",
 	  look_perf,
-	  { [PERF_ALL] = { HP_LEVEL_OK, "samples of the CPU, of user and kernel code", NULL, NULL },
-	    [PERF_USER] = { HP_LEVEL_OK, "samples of the CPU, of user code",
+	  { [PERF_ALL] = { HP_LEVEL_OK, "CPU samples, of user and kernel code", NULL, NULL },
+	    [PERF_USER] = { HP_LEVEL_OK, "CPU samples, of user code",
 			    "samples of the kernel's code on its behalf",
 			    "sysctl kernel.perf_event_paranoid=1" },
-	    [PERF_NONE] = { HP_LEVEL_LIMITED, WITHOUT, "samples of the CPU",
+	    [PERF_NONE] = { HP_LEVEL_LIMITED, WITHOUT, "CPU samples",
 			    "sysctl kernel.perf_event_paranoid=1; in a container also docker run "
 			    "--cap-add PERFMON; without any of it HOTPATH_CPU=timer" } } },
 	{ "counters",
@@ -391,8 +391,8 @@ static const struct hp_check checks[] = {
 			      "sysctl kernel.yama.ptrace_scope=0; 3 stays until the next boot" } } },
 	{ "memlock",
 	  look_memlock,
-	  { [MEMLOCK_FINE] = { HP_LEVEL_OK, "rings for samples of the CPU", NULL, NULL },
-	    [MEMLOCK_SMALL] = { HP_LEVEL_LIMITED, WITHOUT, "samples of the CPU",
+	  { [MEMLOCK_FINE] = { HP_LEVEL_OK, "rings for CPU samples", NULL, NULL },
+	    [MEMLOCK_SMALL] = { HP_LEVEL_LIMITED, WITHOUT, "CPU samples",
 				"ulimit -l $(ulimit -H -l); or sysctl "
 				"kernel.perf_event_mlock_kb=516" } } },
 	{ "valgrind",

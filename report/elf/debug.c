@@ -166,7 +166,7 @@ static char *clean_copy(const char *text)
 	return text ? hp_text_clean(text) : NULL;
 }
 
-/* Code outside of any known function has lines, too. */
+/* Code outside any known function has lines, too. */
 static void line_only(struct hp_debug *debug, Dwarf_Die *unit, uint64_t address)
 {
 	const struct hp_dwarf *dw = hp_dwarf_load();
@@ -192,7 +192,7 @@ static void lines_find(struct hp_debug *debug, struct hp_inlines *inlines,
 	}
 }
 
-/* The unit's data for an address outside of any function. */
+/* The unit's data for an address outside any function. */
 static void unit_find(struct hp_debug *debug, struct hp_symbol_file *file, uint64_t address)
 {
 	Dwarf_Die *unit = hp_symbol_file_unit(file, &address);

@@ -3,7 +3,7 @@
  * places.h - the functions at the places stored in a kept run: of samples, and
  * of allocations' call paths.
  *
- * Lines of a legend (legend.h), numbered from 0 in their order: a function's
+ * Lines of a legend (legend.h), numbered from 0 as they appear: a function's
  * name; a source file; then a place with its functions, innermost first, as
  * comma-separated FUNCTION.FILE.LINE:
  *

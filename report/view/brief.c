@@ -25,7 +25,7 @@
 #define ROWS_MAX 16
 #define PROGRAMS_MAX 5
 #define PROGRAM_MIN 0.02 /* of the CPU time, for a row but the first two */
-#define PROGRAMS_LEAST 2
+#define PROGRAMS_MIN 2
 #define NAME_MIN 16
 #define NAME_CUT 4	/* however narrow the terminal is */
 #define REMARK_MIN 12
@@ -378,7 +378,7 @@ static void programs_make(struct hp_report *report, struct part *part)
 		struct row *row;
 		char *name;
 
-		if (i >= PROGRAMS_LEAST &&
+		if (i >= PROGRAMS_MIN &&
 		    (double)from->cpu_ns < PROGRAM_MIN * (double)programs->cpu_ns) {
 			shown = i;
 			break;

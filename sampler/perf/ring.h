@@ -34,7 +34,7 @@ struct hp_perf_ring {
 	size_t size;	/* of the data, a power of two */
 	uint64_t head;	/* end of the readable part */
 	uint64_t tail;
-	bool is_tight;	/* had no room for a large record when its last ones were read */
+	bool is_tight;	/* was too full for a large record at the last read */
 	uint64_t switches;	/* records of switches that were read */
 	uint64_t time;	/* of the record at `tail`; UINT64_MAX = none */
 };

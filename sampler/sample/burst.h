@@ -62,7 +62,7 @@ struct hp_bursting {
 	uint32_t slots;	/* that it stands for */
 	uint32_t missed;	/* slots of bursts without a result: those of the next one, too */
 	uint64_t lost;	/* records, when it began */
-	bool has_dropped;	/* a wait had no room */
+	bool has_dropped;	/* a wait was dropped: no room */
 	uint32_t all_outs;	/* the same, including preempted threads */
 	uint32_t outs;	/* switches away in the take */
 	struct hp_burst_wait *waits;

@@ -312,8 +312,8 @@ static void failed(struct hp_server *server, const char *why)
 	}
 	for (int kind = 0; kind < HP_PORT_KINDS; kind++)
 		let_go(server, kind);
-	hp_tell("[hotpath] live figures: the server could not be started, %d times: %s",
-		FAILURES_MAX, why);
+	hp_tell("[hotpath] live figures: cannot start the server, %d attempts: %s", FAILURES_MAX,
+		why);
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < FILES_MIN)
 		hp_tell("; it may open %llu files (ulimit -n), and needs %d",
 			(unsigned long long)limit.rlim_max, FILES_MIN);

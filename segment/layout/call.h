@@ -74,7 +74,7 @@ struct hp_frame {
 
 /* Allocations so far of a running call. */
 struct hp_tally {
-	uint64_t bytes;	/* owner: callees apart */
+	uint64_t bytes;	/* owner: without callees */
 	uint64_t count;	/* owner: blocks */
 	uint64_t below_bytes;	/* owner: by callees that have ended */
 	uint64_t below_count;	/* owner */

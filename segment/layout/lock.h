@@ -119,9 +119,9 @@ struct hp_held {
 #define HP_ASKED_END 2	/* read the clock at the release: see hp_mark */
 
 /*
- * Since when a hold is known to continue that is not timed, in the place of its hp_held.  Holds
- * above one that is released move down and their marks do not, so each says which hold it is of
- * (segment/mark.h).
+ * The earliest time at which an untimed hold is known to have been in progress, at the same
+ * index as its hp_held. When a hold is released, those above it move down and their marks do
+ * not, so each mark names its hold (segment/mark.h).
  */
 struct hp_mark {
 	_Atomic uint64_t

@@ -62,7 +62,7 @@ struct hp_process {
 	_Atomic uint64_t lockset;	/* its threads, once: offset of hp_lockset; 0 = none */
 };
 
-/* How an image came to be. */
+/* How an image started. */
 enum hp_beginning {
 	HP_BEGAN_EXEC = 1,
 	HP_BEGAN_FORK = 2,
@@ -200,7 +200,7 @@ struct hp_module {
 /* A thread that was created by the C library: its creator. */
 struct hp_thread {
 	uint64_t next;	/* set once */
-	uint32_t pid;	/* its maker */
+	uint32_t pid;	/* its creator */
 	_Atomic uint32_t tid;	/* itself, last; 0 = it did not begin */
 	uint64_t routine;	/* its creator: address of its function in the process */
 	uint64_t argument;	/* its creator, about itself; with `end`: ns of CPU that it used */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample.h - samples of the CPU and of waits, by the kernel and by timers.
+ * sample.h - CPU samples and of waits, by the kernel and by timers.
  *
  * See header.h for the terms and common rules.
  */
@@ -105,7 +105,7 @@ enum hp_offcpu_word {
 	HP_OFFCPU_HEAD,
 };
 
-/* Where samples of the CPU come from. */
+/* Where CPU samples come from. */
 enum hp_sampling_source {
 	HP_SAMPLING_NONE = 0,
 	HP_SAMPLING_CYCLES = 1,	/* perf_event: the processor's cycle counter */
@@ -166,7 +166,7 @@ struct hp_sampling {
 	uint64_t node_count;
 	uint64_t events;	/* offset of the first hp_event_chunk */
 	uint64_t event_count;
-	uint64_t event_lost;	/* that had no room; they are in the tree anyway */
+	uint64_t event_lost;	/* dropped, no room; they are in the tree anyway */
 	uint64_t blocked_ns;	/* that threads gave up the CPU for, over all */
 };
 

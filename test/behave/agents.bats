@@ -111,7 +111,7 @@ is_gone()
 	agent_goes_on
 }
 
-@test "agents: one that is killed has its report" {
+@test "agents: a killed one still leaves a report" {
 	touch stay
 	LD_PRELOAD=$HP_LIB run "$T/leaves"
 	[ "$status" = 3 ]
@@ -122,7 +122,7 @@ is_gone()
 	eventually counts_are "before 10 later 20"
 }
 
-@test "agents: whose helper is killed ends as ever, and the segment has its counts" {
+@test "agents: if the helper is killed, the program ends as usual, and the segment has its counts" {
 	local helper
 	LD_PRELOAD=$HP_LIB run "$T/leaves"
 	[ "$status" = 3 ]

@@ -29,8 +29,8 @@ profiled()
 	[ $status = $bare ] && [ ! -s "$T/err" ] && diff "$T/bare" "$T/out"
 }
 
-# said KEY... - numbers of the report's alloc_sites.
-said()
+# totals KEY... - numbers of the report's alloc_sites.
+totals()
 {
 	python3 -c 'import json, sys
 sites = json.load(open(sys.argv[1]))["alloc_sites"]
@@ -49,27 +49,27 @@ memcheck()
 
 all="allocated_count freed_count allocated_bytes live_count live_bytes"
 
-@test "alloc: the whole family, counted as the program itself counts" {
+@test "alloc: every allocation function, with the program's own counts" {
 	profiled "$T/family" 200
-	[ "allocs $(said allocated_count) frees $(said freed_count) bytes $(said allocated_bytes)" = "$(cat "$T/out")" ]
-	[ "$(said without_path paths_incomplete cache_mismatches strange_frees)" = "0 0 0 0" ]
+	[ "allocs $(totals allocated_count) frees $(totals freed_count) bytes $(totals allocated_bytes)" = "$(cat "$T/out")" ]
+	[ "$(totals without_path paths_incomplete cache_mismatches strange_frees)" = "0 0 0 0" ]
 }
 
 @test "alloc: a C program's totals are valgrind's" {
 	profiled "$T/family" 50 kindly
-	echo "$(said $all) | $(memcheck "$T/family" 50 kindly)"
-	[ "$(said $all)" = "$(memcheck "$T/family" 50 kindly)" ]
+	echo "$(totals $all) | $(memcheck "$T/family" 50 kindly)"
+	[ "$(totals $all)" = "$(memcheck "$T/family" 50 kindly)" ]
 }
 
-@test "alloc: a C++ program's totals are valgrind's, what libraries allocate before main included" {
+@test "alloc: a C++ program's totals are valgrind's, allocations of libraries before main included" {
 	profiled "$T/stl"
-	echo "$(said $all) | $(memcheck "$T/stl")"
-	[ "$(said $all)" = "$(memcheck "$T/stl")" ]
+	echo "$(totals $all) | $(memcheck "$T/stl")"
+	[ "$(totals $all)" = "$(memcheck "$T/stl")" ]
 }
 
 @test "alloc: counts of threads, blocks freed by others, threads that end" {
 	profiled "$T/threads" 8 2000
-	[ "allocs $(said allocated_count) bytes $(said allocated_bytes) left $(said live_count) $(said live_bytes)" = "$(python3 - "$T/out" "$T/report" <<-'END'
+	[ "allocs $(totals allocated_count) bytes $(totals allocated_bytes) left $(totals live_count) $(totals live_bytes)" = "$(python3 - "$T/out" "$T/report" <<-'END'
 	import json, sys
 	# The C library manages the threads' own memory: its blocks are subtracted.
 	said = dict(zip(*[iter(open(sys.argv[1]).read().split())] * 2))
@@ -81,7 +81,7 @@ all="allocated_count freed_count allocated_bytes live_count live_bytes"
 	      "left", live + sum(s["live_count"] for s in other), live_size + sum(s["live_bytes"] for s in other))
 	END
 	)" ]
-	[ "$(said cache_mismatches)" = 0 ]
+	[ "$(totals cache_mismatches)" = 0 ]
 }
 
 # per_path REPORT - "COUNT BYTES function function ..." up to main, for sites that run under main.
@@ -96,20 +96,20 @@ per_path()
 	END
 }
 
-@test "alloc: per call path the counts are the program's, alloca and recursion included" {
+@test "alloc: counts per call path are the program's, alloca and recursion included" {
 	profiled "$T/paths" 3000
 	per_path "$T/report" | sort >"$T/ours"
 	sort "$T/out" | diff - "$T/ours"
-	[ "$(said cache_mismatches paths_incomplete)" = "0 0" ]
+	[ "$(totals cache_mismatches paths_incomplete)" = "0 0" ]
 }
 
-@test "alloc: each answer of the path cache walked again: none is wrong" {
+@test "alloc: every hit of the path cache is verified by a second walk" {
 	export HOTPATH_ALLOC_PROVE=1
 	for program in "paths 300" "threads 4 300" "stl" "family 20"; do
 		profiled "$T/"$program
-		echo "$program: $(said cache_proofs cache_mismatches)"
-		[ "$(said cache_mismatches)" = 0 ]
-		[ "$(said cache_proofs)" -gt 0 ]
+		echo "$program: $(totals cache_proofs cache_mismatches)"
+		[ "$(totals cache_mismatches)" = 0 ]
+		[ "$(totals cache_proofs)" -gt 0 ]
 	done
 }
 
@@ -121,39 +121,39 @@ for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
 	[ "$(per_path "$T/report" | awk '$3 == "in_child" { print $1, $2 }')" = "2000 200000" ]
 }
 
-@test "alloc: peaks, per path, at the moment when the process held most" {
+@test "alloc: peaks per path are from the moment of the process's peak" {
 	profiled "$T/paths" peak
 	[ "$(python3 -c 'import json, sys
 for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
     if s["frames"][0]["function"] in ("high", "low", "late"):
         print(s["frames"][0]["function"], s["peak_bytes"], s["live_bytes"])' "$T/report" | sort | xargs)" = "high 1000000 0 late 0 300000 low 0 0 low 5000 0" ]
-	[ "$(said peak_bytes)" -ge 1005000 ] && [ "$(said peak_bytes)" -lt 1105000 ]
+	[ "$(totals peak_bytes)" -ge 1005000 ] && [ "$(totals peak_bytes)" -lt 1105000 ]
 }
 
-@test "alloc: a section that is not asked for, or is taken out of auto, records nothing" {
+@test "alloc: a section that is not requested, or is excluded from auto, records nothing" {
 	local list
 
 	for list in threads auto,-alloc-sites,-functions-alloc,-direct-maps; do
 		HOTPATH_REPORT=$list HOTPATH_SEGMENT_PATH=$T/segment profiled "$T/family" 100
 		HOTPATH_REPORT=alloc-sites "$HP_BUILD/hotpath" report "$T/segment"
-		[ "$(said allocated_count)" = 0 ]
+		[ "$(totals allocated_count)" = 0 ]
 		rm "$T/segment"
 	done
 	HOTPATH_REPORT=auto,-alloc-sites,-functions-alloc,-direct-maps,leaks HOTPATH_SEGMENT_PATH=$T/segment profiled "$T/family" 100
 	HOTPATH_REPORT=alloc-sites "$HP_BUILD/hotpath" report "$T/segment"
-	[ "$(said allocated_count)" -gt 0 ]
+	[ "$(totals allocated_count)" -gt 0 ]
 }
 
-@test "alloc: HOTPATH_ALLOC_DEPTH cuts paths, and says so" {
+@test "alloc: HOTPATH_ALLOC_DEPTH truncates paths, with a note" {
 	HOTPATH_ALLOC_DEPTH=3 profiled "$T/paths" 3000
-	[ "$(said paths_cut)" -gt 0 ]
+	[ "$(totals paths_cut)" -gt 0 ]
 	# Four of the five depths of deep() look the same then.
 	[ "$(python3 -c 'import json, sys
 for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
     if [f["function"] for f in s["frames"]] == ["leaf", "deep", "deep", "(deeper callers)"]: print(s["count"])' "$T/report")" = 2400 ]
 }
 
-@test "alloc: asked for alone, no CPU is sampled and no thread looked at: \"all\" is a word" {
+@test "alloc: requested alone, the CPU is not sampled and threads are not scanned: \"all\" is a word" {
 	HOTPATH_REPORT=alloc-sites,functions-alloc HOTPATH_SEGMENT_PATH=$T/segment profiled "$T/stl"
 	HOTPATH_REPORT=functions-cpu,threads "$HP_BUILD/hotpath" report "$T/segment"
 	[ "$(python3 -c 'import json, sys

@@ -43,7 +43,7 @@ shrinks 1 1 500 1 500 500 500 500" ]
 		| "\(.calls) \(.avg) \(.p100) \(.total)"' "$T/report")" = "1000 300 B 300 B 300.0 KB" ]
 }
 
-@test "calls: with callees, each call of a recursion for itself, the total once" {
+@test "calls: with callees, recursive calls are counted one by one, the total once" {
 	HOTPATH_ALLOC_CUMULATIVE=1 LD_PRELOAD=$HP_LIB "$T/calls"
 	# nested: 10, 20, .. 100 bytes, 550 in 10 calls.
 	[ "$(rows calls avg total p0 p100 | grep -v leaf)" = \
@@ -66,7 +66,7 @@ shrinks 1 1 1 1 1" ]
 	[ "$(jq -r .functions_alloc.profiling_mode "$T/report")" = alloc-count ]
 }
 
-@test "calls: the highest net of a call, callees included, never below 0" {
+@test "calls: the highest net amount of a call, callees included, never below 0" {
 	HOTPATH_ALLOC_METRIC=bytes-max LD_PRELOAD=$HP_LIB "$T/calls"
 	# middle: 300 and leaf's i, or 2 i.  grows: a realloc frees the old block.
 	[ "$(rows calls total p0 p100)" = \
@@ -106,7 +106,7 @@ leaf 11 11 460 460" ]
 	[ "$(rows total | sed -n 's/^ends //p')" -ge 60 ]
 }
 
-@test "calls: that go on when the program is killed count, too" {
+@test "calls: calls in progress when the program is killed count, too" {
 	LD_PRELOAD=$HP_LIB "$T/calls" kill || true
 	report_comes "$T/report"
 	[ "$(rows calls count total_bytes inclusive_bytes)" = \
@@ -134,7 +134,7 @@ shrinks 1 500 500 None" ]
 	[ "$(jq -r '.alloc_callers.raw[] | select(.name == "middle") | "\(.count) \(.total_bytes) \(.inclusive_bytes)"' "$T/report")" = "2000 300000 1801500" ]
 }
 
-@test "calls: averages and percentiles over different calls say so" {
+@test "calls: a note says that averages and percentiles cover different calls" {
 	compile seldom <<-'EOF'
 		#include <stdlib.h>
 		static void *kept;

@@ -31,7 +31,7 @@ same()
 	diff "$T/bare" "$T/out" && [ $status = $bare ]
 }
 
-said()
+total()
 {
 	jq -r "[.alloc_sites | .$1] | join(\" \")" "$T/report"
 }
@@ -40,7 +40,7 @@ said()
 	same "$T/hard" odd
 	export MALLOC_PERTURB_=90
 	same "$T/hard" odd
-	[ "$(said live_count)" -ge 1 ]
+	[ "$(total live_count)" -ge 1 ]
 }
 
 @test "hard: handlers that allocate" {
@@ -51,7 +51,7 @@ said()
 @test "hard: libraries that are unloaded" {
 	same "$T/hard" library "$T/library.so" 30
 	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "use") | .count] | add' "$T/report")" = 30 ]
-	[ "$(said cache_mismatches)" = 0 ]
+	[ "$(total cache_mismatches)" = 0 ]
 }
 
 @test "hard: jemalloc, tcmalloc, mimalloc preloaded behind us" {
@@ -61,28 +61,28 @@ said()
 		count=$((count + 1))
 		# A realloc to 0 frees in all of them, but not all return NULL then: the program would stop.
 		LD_PRELOAD=$file same "$T/stl"
-		[ "$(said allocator)" = "$file" ] || [ "$(basename "$(said allocator)")" = "$(basename "$file")" ]
+		[ "$(total allocator)" = "$file" ] || [ "$(basename "$(total allocator)")" = "$(basename "$file")" ]
 		LD_PRELOAD=$file same "$T/plain"
 		[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "main") | .total_bytes] | add' "$T/report")" = 100 ]
 	done
 	[ $count -gt 0 ] || skip "no allocator here"
 }
 
-@test "hard: an allocator that is not seen is named" {
+@test "hard: an allocator that cannot be recorded is named" {
 	local file
 	file=$(found libjemalloc) || skip "no jemalloc here"
 	LD_PRELOAD="$file $HP_LIB" "$T/plain"
-	[[ "$(said message)" == *"libjemalloc.so.2, which is loaded before libhotpath.so"* ]]
+	[[ "$(total message)" == *"libjemalloc.so.2, which is loaded before libhotpath.so"* ]]
 	printf '#include <stddef.h>\nstatic char room[1 << 20]; static size_t used;
 void *malloc(size_t n) { void *p = room + used; used += (n + 31) & ~15ul; return p; }
 void free(void *p) { (void)p; } void *calloc(size_t a, size_t b) { return malloc(a * b); }
 void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n' | gcc -O1 -g -o "$T/own" "$T/own.c" -x c - -fno-builtin
 	LD_PRELOAD=$HP_LIB "$T/own"
-	[[ "$(said message)" == *"own has its own malloc"* ]]
+	[[ "$(total message)" == *"own has its own malloc"* ]]
 }
 
 # A program that is not position-independent and takes malloc's address has a symbol malloc, too.
-@test "hard: a program with malloc's address is none with a malloc" {
+@test "hard: a program that takes malloc's address does not define a malloc" {
 	local file
 	compile address -no-pie -fno-pie -fno-instrument-functions <<-'EOF'
 		#include <stdio.h>
@@ -97,15 +97,15 @@ void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n' | gcc -O1 -g 
 	EOF
 	readelf -W --dyn-syms "$T/address" | grep -E ' 0*[1-9a-f][0-9a-f]* +0 FUNC .* UND malloc' || skip "no such symbols on this machine"
 	same "$T/address"
-	[[ "$(said allocator)" == */libc.so* ]]
-	[ -z "$(said message)" ]
+	[[ "$(total allocator)" == */libc.so* ]]
+	[ -z "$(total message)" ]
 	[ "$(jq '[.alloc_sites.raw[] | select(.frames[0].function == "main") | .total_bytes] | add' "$T/report")" = 100 ]
 	file=$(found libjemalloc) || return 0
 	LD_PRELOAD="$file $HP_LIB" "$T/address"
-	[[ "$(said message)" == *"libjemalloc.so.2, which is loaded before libhotpath.so"* ]]
+	[[ "$(total message)" == *"libjemalloc.so.2, which is loaded before libhotpath.so"* ]]
 }
 
-@test "hard: redis-server, linked with jemalloc, serves as without us" {
+@test "hard: redis-server, linked with jemalloc, serves as without the library" {
 	command -v redis-server >/dev/null && command -v redis-cli >/dev/null || skip "no redis here"
 	local kind lib
 	for kind in bare ours; do
@@ -125,11 +125,11 @@ void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n' | gcc -O1 -g 
 	done
 	diff "$T/redis.bare" "$T/redis.ours"
 	report_comes "$T/report"
-	[ "$(said allocated_count)" -gt 4000 ]
+	[ "$(total allocated_count)" -gt 4000 ]
 }
 
 # With MAP_FIXED a program may map something where it has just unmapped something.
-@test "hard: nothing of ours comes where the program made room" {
+@test "hard: the library maps nothing where the program reserved space" {
 	compile hole -fno-instrument-functions <<-'EOF'
 		#include <stdio.h>
 		#include <stdlib.h>

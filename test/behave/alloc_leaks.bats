@@ -41,7 +41,7 @@ own='keep_.*|lose_.*|tree|in_thread|main'
 	[ "$(jq .leaks.lost_count "$T/report")" -ge 80 ]
 }
 
-@test "leaks: in the arena of a thread that is gone" {
+@test "leaks: in the arena of an ended thread" {
 	as_memcheck "$own" "$T/lost" thread
 	[ "$(jq .leaks.lost_count "$T/report")" -ge 200 ]
 }
@@ -52,7 +52,7 @@ own='keep_.*|lose_.*|tree|in_thread|main'
 	as_memcheck 'make|churn|main' "$T/threads" 3 200
 }
 
-@test "leaks: of programs that nobody here wrote" {
+@test "leaks: of other projects' programs" {
 	as_memcheck 'none' perl -e 'my %h; $h{$_} = [1 .. 5] for 1 .. 500; my $x = {}; $x->{a} = $x; print 1'
 	[ "$(jq .leaks.lost_count "$T/report")" -gt 10 ]
 	as_memcheck 'none' ls -l /etc
@@ -60,14 +60,14 @@ own='keep_.*|lose_.*|tree|in_thread|main'
 		as_memcheck 'none' lua5.4 -e 'local t = {} for i = 1, 1000 do t[i] = {i} end os.exit(0, false)'
 }
 
-@test "leaks: beside a running thread it is not told, and said so" {
+@test "leaks: not reported while another thread runs, with a note" {
 	LD_PRELOAD=$HP_LIB "$T/lost" beside >"$T/out"
 	[ "$(jq '.leaks.leak_scans, .leaks.raw[0].lost_count' "$T/report" | xargs)" = "null null" ]
 	HOTPATH_OUTPUT_FORMAT=table LD_PRELOAD=$HP_LIB "$T/lost" beside >"$T/out"
 	grep "reachability unknown: other threads were running at the end" "$T/report"
 }
 
-@test "leaks: who does not ask for them pays nothing" {
+@test "leaks: no cost unless requested" {
 	HOTPATH_REPORT=alloc-sites,leaks LD_PRELOAD=$HP_LIB "$T/lost" >"$T/out"
 	[ "$(jq '.leaks.leak_scans' "$T/report")" = 1 ]
 	HOTPATH_REPORT=all LD_PRELOAD=$HP_LIB "$T/lost" >"$T/out"

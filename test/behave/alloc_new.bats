@@ -39,9 +39,9 @@ setup()
 	rm -f "$T/report"
 }
 
-# told FUNCTION - blocks, bytes, blocks left, bytes left below a function; then frees of unknown
+# sums_below FUNCTION - blocks, bytes, blocks left, bytes left below a function; then frees of unknown
 # blocks, and wrong cache answers.
-told()
+sums_below()
 {
 	python3 - "$T/report" "$1" <<-'END'
 	import json, sys
@@ -60,7 +60,7 @@ counted()
 	"$@" >"$T/bare"
 	LD_PRELOAD="$HP_LIB${BEHIND:+ $BEHIND}" "$@" >"$T/out"
 	diff "$T/bare" "$T/out"
-	echo "$*: program $(cat "$T/out"), told $(below)"
+	echo "$*: program $(cat "$T/out"), reported $(below)"
 	[ "$(cat "$T/out") 0 0" = "$(below)" ]
 }
 
@@ -115,14 +115,14 @@ below()
 	counted "$T/new-malloc" 20 3
 }
 
-@test "new: bad_alloc passes through, and what follows is counted" {
+@test "new: bad_alloc passes through, and later allocations are counted" {
 	ROUNDED=1 counted "$T/new" 20 throw
 	NOT_MIXED=1 ROUNDED=1 counted "$T/new-arena" 20 throw
 	[ ! -x "$T/new-tcmalloc_minimal" ] || counted "$T/new-tcmalloc_minimal" 20 throw
 	[ ! -x "$T/new-jemalloc" ] || counted "$T/new-jemalloc" 20 throw
 }
 
-@test "new: the executable's own stays its own" {
+@test "new: the executable's own operators stay in use" {
 	export NOT_MIXED=1
 	"$T/inside" 40 >"$T/bare"
 	LD_PRELOAD=$HP_LIB "$T/inside" 40 >"$T/out"
@@ -131,21 +131,21 @@ below()
 	[ "$(jq '[.alloc_sites.raw[] | select(any(.frames[]; .function | startswith("forms"))) | .count] | add' "$T/report")" = 240 ]
 }
 
-@test "new: libraries that a C program opens find their own, each its own" {
+@test "new: each library that a C program opens finds its own operators" {
 	"$T/open" 100 "$T/shared.so" "$T/static.so" "$T/arena.so" "$T/other.so" >"$T/bare"
 	LD_PRELOAD=$HP_LIB "$T/open" 100 "$T/shared.so" "$T/static.so" "$T/arena.so" "$T/other.so" >"$T/out"
 	diff "$T/bare" "$T/out"
 	# Three times 100 rounds in each of four libraries: a node and a text.
-	[ "$(told work)" = "2400 $((1200 * (24 + 101))) 0 0 0 0" ]
+	[ "$(sums_below work)" = "2400 $((1200 * (24 + 101))) 0 0 0 0" ]
 	for name in shared static arena other; do
 		"$T/open" 100 "$T/$name.so" >"$T/bare"
 		LD_PRELOAD=$HP_LIB "$T/open" 100 "$T/$name.so" >"$T/out"
 		diff "$T/bare" "$T/out"
-		[ "$(told work)" = "600 $((300 * (24 + 101))) 0 0 0 0" ]
+		[ "$(sums_below work)" = "600 $((300 * (24 + 101))) 0 0 0 0" ]
 	done
 }
 
-@test "new: nobody records, and nobody is in the way" {
+@test "new: without recording, calls are passed on" {
 	local name
 	for name in new-arena new-malloc new-tcmalloc new-jemalloc new-mimalloc; do
 		[ ! -x "$T/$name" ] || NOT_MIXED=1 HOTPATH_REPORT=threads LD_PRELOAD=$HP_LIB "$T/$name" 30 3 >"$T/out"

@@ -47,12 +47,12 @@ whole()
 	[ "$(sites 's["paths_incomplete"] <= 0.005 * s["cache_proofs"]')" = True ]
 }
 
-@test "paths: alloca of two sizes below equal return addresses: none is wrong" {
+@test "paths: alloca of two sizes below equal return addresses is distinguished" {
 	proven "$T/paths" 300
 	whole
 }
 
-@test "paths: so many that the tables move into huge pages: each is counted by itself" {
+@test "paths: each of many is counted separately, even after the tables move into huge pages" {
 	HOTPATH_LIMIT=20 LD_PRELOAD=$HP_LIB "$T/wide" paths 3
 	[ "$(sites 's["total_count"] >= 1 << 14 and s["allocated_count"] >= 3 << 14')" = True ]
 	[ "$(sites '(s["total_count"] - (1 << 14)) <= (s["allocated_count"] - (3 << 14))')" = True ]
@@ -61,7 +61,7 @@ whole()
 	[ "$(sites 's["cache_mismatches"]')" = 0 ]
 }
 
-@test "paths: without them (HOTPATH_ALLOC_DEPTH=0) each caller is counted by itself" {
+@test "paths: without them (HOTPATH_ALLOC_DEPTH=0) each caller is counted separately" {
 	HOTPATH_ALLOC_DEPTH=0 LD_PRELOAD=$HP_LIB "$T/wide" callers 5
 	python3 - "$T/report" <<-'END'
 	import json, sys
@@ -127,7 +127,7 @@ calls_of()
 	diff "$T/out" "$T/ours"
 }
 
-@test "paths: programs nobody wrote for this" {
+@test "paths: of other projects' programs" {
 	local cc1plus
 	cc1plus=$(g++ -print-prog-name=cc1plus)
 	echo '#include <utility>
@@ -153,7 +153,7 @@ calls_of()
 	[ $((after - before)) -le 512 ]
 }
 
-@test "paths: whether a stack is of a thread's own is not asked again for each walk of a fiber" {
+@test "paths: a fiber's stack is looked up once, not for each walk" {
 	proven "$T/fibers"
 	rm -f "$T/report"
 	HOTPATH_CPU=off strace -f -qq -e trace=process_vm_readv -o "$T/trace" env LD_PRELOAD="$HP_LIB" "$T/fibers" >"$T/out"

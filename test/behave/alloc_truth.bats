@@ -24,7 +24,7 @@ same_as_dhat()
 	LD_PRELOAD=$HP_LIB "$@" >/dev/null && python3 "$ROOT/test/behave/compare_dhat.py" "$T/dhat" "$T/report"
 }
 
-@test "truth: blocks and bytes, all and left, of each call path in C, and the peak, are DHAT's" {
+@test "truth: each C call path's blocks and bytes, allocated and left, and the peak, are DHAT's" {
 	same_as_dhat "$T/paths" 300
 	same_as_dhat "$T/paths" peak
 }

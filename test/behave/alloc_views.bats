@@ -86,7 +86,7 @@ exported()
 	fi
 }
 
-@test "views: nothing to export is told" {
+@test "views: an empty export is reported" {
 	HOTPATH_REPORT=threads HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/paths" peak
 	run exported folded-bytes
 	[ "$status" = 1 ]
@@ -101,7 +101,7 @@ watched()
 	[ "$(jq -r '.threads.raw[].name' "$T/report" | grep -cx 'giver\|taker')" = 2 ]
 }
 
-@test "views: threads say what they allocated and freed, whoever allocated it" {
+@test "views: each thread shows what it allocated and freed, whichever thread allocated it" {
 	eventually watched
 	[ "$(jq -r '.threads.raw[] | select(.name == "giver" or .name == "taker")
 		| "\(.name) \(.alloc_bytes) \(.dealloc_bytes) \(.mem_diff)"' "$T/report" | sort | xargs)" = \
@@ -111,7 +111,7 @@ watched()
 
 # A third of some 1172 blocks is 391 +- 16: six times that deviation is not chance (1 in 500
 # million).
-@test "views: sizes and ages of blocks that were drawn are those of all, and change no count" {
+@test "views: sizes and ages of sampled blocks match those of all, and sampling changes no count" {
 	gcc -g -O1 -o "$T/drawn" "$ROOT/test/behave/programs/alloc_drawn.c"
 	HOTPATH_REPORT=alloc-sizes,alloc-lives,alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/drawn.json \
 		LD_PRELOAD=$HP_LIB "$T/drawn"
@@ -135,7 +135,7 @@ watched()
 	END
 }
 
-@test "views: blocks of 4 GiB, drawn blocks that move and are freed by others: no byte is lost" {
+@test "views: no byte is lost with blocks of 4 GiB, and sampled blocks that move and are freed by other threads" {
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/moved" -x c - -lpthread <<-'END'
 	#include <pthread.h>
 	#include <stdlib.h>
@@ -176,7 +176,7 @@ steady()
 	[ "$(jq '.alloc_sites.live_timeline | length >= 8 and any(.[]; .[1] > 5000000) and .[-1][1] == 5000000' "$T/steady.json")" = true ]
 }
 
-@test "views: bytes over time: what the program held at each moment, and at the end what is left" {
+@test "views: bytes held over time, and left at the end" {
 	gcc -g -O1 -o "$T/steady" -x c - <<-'END'
 	#include <stdlib.h>
 	#include <unistd.h>
@@ -196,7 +196,7 @@ steady()
 	[ "$(jq '[.alloc_sites.live_timeline[] | .[0]] | . == sort' "$T/steady.json")" = true ]
 }
 
-@test "views: callers that were inlined stand in a path as those that were called" {
+@test "views: inlined callers are in a path like called ones" {
 	gcc -g -O2 -o "$T/inlined" -x c - -lpthread <<-'END'
 	#include <pthread.h>
 	#include <stdlib.h>
@@ -224,7 +224,7 @@ steady()
 	[[ "$output" != *"blocked "* ]]
 }
 
-@test "alloc: blocks of no bytes have rows, so that the rows sum up to the headline" {
+@test "alloc: blocks of no bytes have rows, so the rows sum up to the total" {
 	gcc -g -O1 -o "$T/nothing" -x c - <<-'END'
 	#include <stdlib.h>
 	static void *volatile kept[3];

@@ -88,7 +88,7 @@ is_sorted()
 	[ "$(comm -23 "$T/own" "$T/inclusive" | wc -l)" = 0 ]
 }
 
-@test "threads: none sleeps when its process has ended" {
+@test "threads: no thread of an ended process is shown as sleeping" {
 	run ! grep -q Sleeping <(ask -n 0 --report threads)
 	raw threads name | grep -q .
 	[ "$(ask -f json -n 0 --report threads | jq -r '.threads.data[].status' | sort -u)" = Exited ]
@@ -143,7 +143,7 @@ is_sorted()
 	[ "$(jq '[.functions_timing.data[].location.line | numbers] | length' "$T/with.json")" = 2 ]
 }
 
-@test "JSON: reports and answers over HTTP are as the committed schema says" {
+@test "JSON: reports and answers over HTTP match the committed schema" {
 	python3 "$ROOT/test/behave/answers.py" "$ROOT/doc/reference/answers.schema.json" "$HP_BUILD/hotpath" \
 		"$T/surface.hp" "$T/choose.hp"
 }

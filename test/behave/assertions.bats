@@ -59,7 +59,7 @@ as_said()
 	[ "$output" = "" ]
 }
 
-@test "assertions: ! COMMAND, where it is not last" {
+@test "assertions: ! COMMAND, not at the end" {
 	bad '! COMMAND is not' '! true'
 	bad '! COMMAND is not' '! echo one | grep -q one'
 	bad '! COMMAND is not' 'for i in 1; do ! true; done'
@@ -80,7 +80,7 @@ as_said()
 	as_said
 }
 
-@test "assertions: A && B, where it is not last" {
+@test "assertions: A && B, not at the end" {
 	bad 'A && B' '[ 1 = 2 ] && [ 1 = 1 ]'
 	bad 'A && B' '[[ 1 = 2 ]] && [[ 1 = 1 ]]'
 	bad 'A && B' 'false && true'
@@ -110,7 +110,7 @@ as_said()
 	as_said
 }
 
-@test "assertions: set -e is off in functions whose status somebody uses" {
+@test "assertions: set -e is off in functions whose status is used" {
 	bad 'set -e is' $'f() {\n[ 1 = 2 ]\ntrue\n}\nf || false'
 	bad 'set -e is' $'f() {\n[ 1 = 2 ]\ntrue\n}\nif f; then true; fi'
 	bad 'set -e is' $'f() {\n[ 1 = 2 ]\ntrue\n}\nrun f\n[ "$status" = 0 ]'
@@ -125,7 +125,7 @@ as_said()
 	as_said
 }
 
-@test "assertions: what is always true, and what nothing checks" {
+@test "assertions: conditions that are always true, and unchecked ones" {
 	bad 'this condition is' '[ 1=2 ]'
 	bad 'this condition is' $'x=\n[ -n $x ]'
 	bad 'nothing checks the' 'run false'
@@ -136,7 +136,7 @@ as_said()
 	as_said
 }
 
-@test "assertions: scripts that a test writes, and what cannot be parsed" {
+@test "assertions: scripts that a test writes, and syntax that cannot be parsed" {
 	in_test passes "cat >'$BATS_TEST_TMPDIR/scene' <<-'EOF'
 		set -e
 		! true

@@ -65,7 +65,7 @@ fits()
 		if (length(line) > most) { print "too wide: " $0; bad = 1 } } END { exit bad }' "$1"
 }
 
-@test "brief: the first line says what was run and how it ended" {
+@test "brief: the first line shows the command and how it ended" {
 	grep -q "^\[hotpath\] $T/work · .*s · exit status 0$" "$T/first"
 }
 
@@ -80,7 +80,7 @@ fits()
 	grep -q '^ *[0-9.]*%  compute ' "$T/first"
 }
 
-@test "brief: a screen is enough, whatever its width" {
+@test "brief: it fits one screen of any width" {
 	for columns in 60 80 120 160; do
 		COLUMNS=$columns "$HP_BUILD/hotpath" report work >"$T/brief.$columns"
 		fits "$T/brief.$columns" "$columns"
@@ -103,13 +103,13 @@ fits()
 	run ! grep -q '^threads - ' "$T/short"
 }
 
-@test "brief: a program that does nothing is told in a few lines" {
+@test "brief: a program that does nothing gets a few lines" {
 	LD_PRELOAD=$HP_LIB HOTPATH_OUTPUT_PATH=$T/nothing "$(type -P true)"
 	[ "$(wc -l <"$T/nothing")" -le 12 ]
 	grep -q '^CPU' "$T/nothing"
 }
 
-@test "brief: colour only where it is asked for" {
+@test "brief: colour only on request" {
 	"$HP_BUILD/hotpath" report work >"$T/plain"
 	run ! grep -q $'\e' "$T/plain"
 	"$HP_BUILD/hotpath" report --color always work >"$T/colour"
@@ -126,7 +126,7 @@ fits()
 	grep -E '^ +[0-9.]+% .*lzma' "$BATS_TEST_TMPDIR/report"
 }
 
-@test "brief: what the C++ library's locks cost is its callers' time" {
+@test "brief: the cost of the C++ library's locks is its callers' time" {
 	CC=g++ LANGUAGE=c++ compile guarded -fno-instrument-functions <<-'END'
 		#include <ctime>
 		#include <mutex>
@@ -153,7 +153,7 @@ fits()
 	run ! grep -q '__gthread_' <(awk '{ print $2 }' "$T/guarded.cpu")
 }
 
-@test "brief: what Rust's library does is its callers' time" {
+@test "brief: the time of Rust's library is its callers'" {
 	command -v rustc >/dev/null || skip "no rustc here"
 	cat >"$T/words.rs" <<-'END'
 		use std::collections::HashMap;

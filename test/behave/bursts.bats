@@ -120,7 +120,7 @@ holds()
 	grep -q '^~ estimated: waits below 1 ms' "$T/table"
 }
 
-@test "who asks for waits by name gets each of them" {
+@test "requested by name, every wait is recorded" {
 	HOTPATH_REPORT=offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/truth"
 	python3 -c 'import json; exit(not json.load(open("'"$T/json"'")).get("offcpu", {}).get("raw"))' ||
 		skip "no switch records here"

@@ -22,8 +22,8 @@ setup()
 	rm -f "$T/report"
 }
 
-# said PROGRAM MODE... - runs it, its words in $T/said.
-said()
+# recorded PROGRAM MODE... - runs it, its words in $T/said.
+recorded()
 {
 	LD_PRELOAD=$HP_LIB "$T/$1" "${@:2}" >"$T/said"
 }
@@ -31,12 +31,12 @@ said()
 # same PROGRAM MODE - its output is the same as without us.
 same()
 {
-	said "$1" "$2"
+	recorded "$1" "$2"
 	"$T/$1" "$2" >"$T/bare"
 	diff "$T/bare" "$T/said"
 }
 
-told()
+reports()
 {
 	python3 "$ROOT/test/behave/channels.py" "$T/report" "$@"
 }
@@ -45,81 +45,81 @@ told()
 socket()
 {
 	same socket "$1"
-	told --as "$T/said" "${@:2}"
+	reports --as "$T/said" "${@:2}"
 }
 
 queue()
 {
 	"$T/queue" "$1" >"$T/bare" || skip "$(cat "$T/bare")"
-	said queue "$1"
+	recorded queue "$1"
 	diff "$T/bare" "$T/said"
-	told --as "$T/said" "${@:2}"
+	reports --as "$T/said" "${@:2}"
 }
 
 COUNTS="sent_count sent_bytes received_count received_bytes"
 
 @test "channels: messages and bytes of a pipe, and the deepest queue, exactly" {
 	same pipe count
-	told --as "$T/said" $COUNTS max_queue_size
+	reports --as "$T/said" $COUNTS max_queue_size
 }
 
-@test "channels: what failed, was cut or would have waited is no message" {
+@test "channels: calls that failed, were cut short or would have waited are not messages" {
 	same pipe odd
-	told --as "$T/said" $COUNTS max_queue_size
-	[ "$(told refused_sends empty_receives)" = "1 2" ]
+	reports --as "$T/said" $COUNTS max_queue_size
+	[ "$(reports refused_sends empty_receives)" = "1 2" ]
 }
 
 @test "channels: several threads at both ends" {
 	same pipe threads
-	told --as "$T/said" $COUNTS
+	reports --as "$T/said" $COUNTS
 }
 
 @test "channels: a child at the other end is in the same session, so in the same row" {
 	same pipe child
-	told --as "$T/said" sent_count sent_bytes
-	[ "$(told received_bytes state)" = "64000 closed" ]
+	reports --as "$T/said" sent_count sent_bytes
+	[ "$(reports received_bytes state)" = "64000 closed" ]
 }
 
 @test "channels: three thousand pipes of one place are one row" {
 	same pipe many
-	told --as "$T/said" $COUNTS max_queue_size
-	[ "$(told instances closed_instances queue_size)" = "3000 3000 0" ]
+	reports --as "$T/said" $COUNTS max_queue_size
+	[ "$(reports instances closed_instances queue_size)" = "3000 3000 0" ]
 }
 
-@test "channels: HOTPATH_CHANNELS_ITER tells them apart, up to a bound" {
-	HOTPATH_CHANNELS_ITER=1 said pipe many
-	told --as "$T/said" $COUNTS max_queue_size
-	[ "$(told label | sort | uniq -d | wc -l)" = 0 ]
-	[ "$(told label | wc -l)" = 257 ]
+@test "channels: HOTPATH_CHANNELS_ITER separates them, up to a limit" {
+	HOTPATH_CHANNELS_ITER=1 recorded pipe many
+	reports --as "$T/said" $COUNTS max_queue_size
+	[ "$(reports label | sort | uniq -d | wc -l)" = 0 ]
+	[ "$(reports label | wc -l)" = 257 ]
 }
 
 @test "channels: copies of a descriptor, and files by its old number" {
 	same pipe copies
-	told --as "$T/said" $COUNTS max_queue_size
+	reports --as "$T/said" $COUNTS max_queue_size
 }
 
-@test "channels: threads that are cancelled in a call did nothing in it" {
+@test "channels: a call in which a thread is cancelled does not count" {
 	same pipe cancelled
 	grep -c 'canceled 1' "$T/said" | grep -x 2
-	told --as "$T/said" $COUNTS
+	reports --as "$T/said" $COUNTS
 }
 
 @test "channels: signal handlers that write where the program writes" {
-	said pipe signals
-	told --as "$T/said" sent_count sent_bytes received_count received_bytes
+	recorded pipe signals
+	reports --as "$T/said" sent_count sent_bytes received_count received_bytes
 }
 
 @test "channels: a child by vfork changes nothing of its parent's" {
 	same pipe borrowed
-	told --as "$T/said" $COUNTS
+	reports --as "$T/said" $COUNTS
 }
 
 latency_as_said()
 {
-	said pipe latency &&
-		told --as "$T/said" $COUNTS &&
-		[ "$(told delay_sampled_count)" = 2000 ] &&
-		told --near "$T/said" "$1" delay_total_ns delay_ns
+	recorded pipe latency &&
+		reports --as "$T/said" $COUNTS &&
+		[ "$(reports delay_sampled_count)" = 2000 ] &&
+		reports --near "$T/said" "$1" delay_total_ns delay_ns
 }
 
 # A preemption between the program's clock reading and ours is in only one of them.
@@ -134,7 +134,7 @@ latency_as_said()
 
 wait_as_said()
 {
-	said pipe "$1" && told --near "$T/said" "$2" "$1_ns" "$1_ns"
+	recorded pipe "$1" && reports --near "$T/said" "$2" "$1_ns" "$1_ns"
 }
 
 @test "channels: time of senders that wait for room, of receivers that wait for a message" {
@@ -143,7 +143,7 @@ wait_as_said()
 }
 
 # Long calls that wait for nobody: the receiver is woken, the sender interrupted.
-@test "channels: a call that cannot wait did not wait, however long it took" {
+@test "channels: a non-blocking call did not wait, however long it took" {
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/patient" -x c - <<-'END'
 	#include <fcntl.h>
 	#include <signal.h>
@@ -192,24 +192,24 @@ wait_as_said()
 	}
 	END
 	for mode in nonblocking hasty; do
-		said patient $mode
+		recorded patient $mode
 		jq -c '.channels.raw[] | [.label, .sent_count, .blocked_count, .blocked_ns]' "$T/report"
 		[ "$(jq '[.channels.raw[] | select(.sent_count == 80020)] | length' "$T/report")" -eq 1 ]
 		[ "$(jq '[.channels.raw[].blocked_count // 0] | add' "$T/report")" -eq 0 ]
 	done
 }
 
-@test "channels: socket pairs, by every call, each way a row" {
+@test "channels: socket pairs, with every call, one row per direction" {
 	socket stream $COUNTS max_queue_size
-	told type_name channel_type | sort -u >"$T/types"
+	reports type_name channel_type | sort -u >"$T/types"
 	grep -q '^stream bounded\[[0-9]*\]$' "$T/types"
-	[ "$(told label | wc -l)" = 2 ]
+	[ "$(reports label | wc -l)" = 2 ]
 	socket packet $COUNTS max_queue_size
 	socket datagram $COUNTS max_queue_size
 }
 
-@test "channels: both ways of a socket pair are called by who made it, in tables, too" {
-	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 said socket stream
+@test "channels: both directions of a socket pair are named after their creator, in tables, too" {
+	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 recorded socket stream
 	grep -q '^[^ ]*channels_socket.c:[0-9]* →  *stream ' "$T/report"
 	grep -q '^[^ ]*channels_socket.c:[0-9]* ←  *stream ' "$T/report"
 }
@@ -217,27 +217,27 @@ wait_as_said()
 datagram()
 {
 	same datagram "$1"
-	told --as "$T/said" "${@:2}"
+	reports --as "$T/said" "${@:2}"
 }
 
 @test "channels: datagram sockets with names, by every call, connected and by address" {
 	datagram path $COUNTS max_queue_size
-	[ "$(told label type_name state)" = "socket datagram closed" ]
+	[ "$(reports label type_name state)" = "socket datagram closed" ]
 	datagram autobind $COUNTS max_queue_size
-	[ "$(told sent_count delay_sampled_count | sort | uniq -c | tr -s ' ')" = " 2 50 50" ]
-	said datagram abstract
-	told --as "$T/said" $COUNTS max_queue_size
-	[[ "$(told label)" = @hotpath-test-* ]]
+	[ "$(reports sent_count delay_sampled_count | sort | uniq -c | tr -s ' ')" = " 2 50 50" ]
+	recorded datagram abstract
+	reports --as "$T/said" $COUNTS max_queue_size
+	[[ "$(reports label)" = @hotpath-test-* ]]
 }
 
 @test "channels: a path that is bound again is another socket; another process sends to it" {
 	datagram rebound $COUNTS max_queue_size
-	[ "$(told label instances)" = "socket×2 2" ]
+	[ "$(reports label instances)" = "socket×2 2" ]
 	datagram child $COUNTS
 }
 
 # The other side of each is not profiled: both its figures and its queue are unknown.
-@test "channels: datagrams from and to a program that is not seen" {
+@test "channels: datagrams from and to an unrecorded program" {
 	mkdir -p "$T/there"
 	cat >"$T/outsider" <<-'END'
 	import socket, sys
@@ -251,10 +251,10 @@ datagram()
 	END
 	(cd "$T/there" && exec python3 "$T/outsider" >"$T/bound" 3>&-) &
 	eventually grep -q bound "$T/bound"
-	THERE=$T/there said datagram outside
+	THERE=$T/there recorded datagram outside
 	wait
-	told --as "$T/said" $COUNTS
-	told sent_count received_count max_queue_size | sort | diff - /dev/fd/3 3<<-'END'
+	reports --as "$T/said" $COUNTS
+	reports sent_count received_count max_queue_size | sort | diff - /dev/fd/3 3<<-'END'
 		20 None None
 		None 1 None
 		END
@@ -262,8 +262,8 @@ datagram()
 
 full_as_said()
 {
-	said datagram "full-$1" && told --as "$T/said" $COUNTS &&
-		told --near "$T/said" 2 blocked_ns blocked_ns
+	recorded datagram "full-$1" && reports --as "$T/said" $COUNTS &&
+		reports --near "$T/said" 2 blocked_ns blocked_ns
 }
 
 # The receiver sleeps while the sender waits, so the wait is longer than the difference of
@@ -274,13 +274,13 @@ full_as_said()
 	done
 }
 
-@test "channels: tokens of eventfds, those that they begin with too" {
+@test "channels: tokens of eventfds, initial ones included" {
 	socket event sent_count received_count max_queue_size
 }
 
-@test "channels: a FIFO is called by its path, whoever opened it" {
+@test "channels: a FIFO is named by its path, whoever opened it" {
 	socket fifo $COUNTS max_queue_size
-	[[ "$(told label source)" = /tmp/hotpath-fifo.*/fifo* ]]
+	[[ "$(reports label source)" = /tmp/hotpath-fifo.*/fifo* ]]
 }
 
 @test "channels: splice, tee, vmsplice, sendfile" {
@@ -289,79 +289,79 @@ full_as_said()
 
 @test "channels: a descriptor that was sent over a socket is the same pipe there" {
 	socket given sent_count sent_bytes received_bytes
-	[ "$(told label | wc -l)" = 2 ]
+	[ "$(reports label | wc -l)" = 2 ]
 }
 
 # handed MODE - the row of the eventfd, in `raw` and in `data`.
 handed()
 {
-	said socket handed "$@" || return
-	told type_name sent_count received_count queue_size max_queue_size | sed -n 's/^eventfd //p'
+	recorded socket handed "$@" || return
+	reports type_name sent_count received_count queue_size max_queue_size | sed -n 's/^eventfd //p'
 	python3 -c 'import json, sys
 print(*[row[key] for row in json.load(open(sys.argv[1]))["channels"]["data"] if row["type_name"] == "eventfd"
         for key in ("queue_size", "max_queue_size")])' "$T/report"
 }
 
 # It adds 10 to the 50 and takes 40 of the 60, including 20 taken here.
-@test "channels: an eventfd that another program was given has bounds, and no queue" {
+@test "channels: an eventfd passed to another program has bounds and no queue" {
 	for who in seen unseen; do
 		[ "$(handed $who)" = "50 20 None None"$'\n'"0 0" ]
 		# The first five were taken before it was passed on.
-		[ "$(told type_name delay_sampled_count | grep eventfd)" = "eventfd 5" ]
+		[ "$(reports type_name delay_sampled_count | grep eventfd)" = "eventfd 5" ]
 	done
 	[ "$(handed all)" = "50 None None None"$'\n'"0 0" ]
-	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 said socket handed seen
+	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 recorded socket handed seen
 	grep -q 'eventfd *≥ 50 *≥ 20 .* -  *0 ns' "$T/report"
 }
 
-@test "channels: what another program reads, by its standard input" {
+@test "channels: reads of another program, from its standard input" {
 	socket programs sent_count sent_bytes received_bytes
-	[ "$(told label | wc -l)" = 1 ]
+	[ "$(reports label | wc -l)" = 1 ]
 }
 
-@test "channels: what stdio writes is not seen, and not told as nothing" {
+@test "channels: writes by stdio are not recorded, and not reported as zero" {
 	same socket stdio
-	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 said socket stdio
+	HOTPATH_OUTPUT_FORMAT=table COLUMNS=120 recorded socket stdio
 	grep -q 'pipe *≥ 0 *10 *50 B' "$T/report"
 	grep -q 'eventfd *1 ' "$T/report"
 }
 
 idle_as_said()
 {
-	said socket idle && told --as "$T/said" $COUNTS max_queue_size &&
-		told --near "$T/said" 25 starved_ns starved_ns
+	recorded socket idle && reports --as "$T/said" $COUNTS max_queue_size &&
+		reports --near "$T/said" 25 starved_ns starved_ns
 }
 
-@test "channels: waiting by poll and epoll is waiting for what came then" {
+@test "channels: a wait in poll or epoll counts for the channel that ended it" {
 	up_to_3 idle_as_said
 }
 
 @test "channels: a POSIX message queue, and a child that opens it by its name" {
 	queue posix $COUNTS max_queue_size
-	[[ "$(told label channel_type type_name)" = "/hotpath-test-"*" bounded[5] mqueue" ]]
+	[[ "$(reports label channel_type type_name)" = "/hotpath-test-"*" bounded[5] mqueue" ]]
 	# With another priority, messages do not leave in the order of their
 	# arrival.
-	[ "$(told delay_sampled_count)" = 300 ]
+	[ "$(reports delay_sampled_count)" = 300 ]
 }
 
 @test "channels: a System V message queue" {
 	queue sysv $COUNTS max_queue_size
-	[ "$(told empty_receives state)" = "1 closed" ]
+	[ "$(reports empty_receives state)" = "1 closed" ]
 }
 
 @test "channels: GAsyncQueues, two thousand of one place in one row" {
 	queue glib sent_count received_count
-	[ "$(told instances closed_instances empty_receives queue_size | tail -n 1)" = "2000 2000 2000 0" ]
+	[ "$(reports instances closed_instances empty_receives queue_size | tail -n 1)" = "2000 2000 2000 0" ]
 }
 
-@test "channels: what overtakes is counted and not timed" {
+@test "channels: messages that overtake others are counted and not timed" {
 	queue front $COUNTS max_queue_size
-	[ "$(told delay_sampled_count)" = 0 ]
+	[ "$(reports delay_sampled_count)" = 0 ]
 }
 
-@test "channels: queues and names that the source tells of" {
+@test "channels: queues and names declared in the source" {
 	queue header sent_count received_count max_queue_size
-	told label type_name state sent_count received_count channel_type |
+	reports label type_name state sent_count received_count channel_type |
 		grep -v '^programs/.*channel active 1 0 unbounded$' | diff - /dev/fd/3 3<<-'END'
 		jobs pipe active 1 0 bounded[65536]
 		large channel active 1 1 bounded[16777215]
@@ -371,10 +371,10 @@ idle_as_said()
 
 @test "channels: results of threads, from their end to the join" {
 	queue results sent_count received_count max_queue_size
-	[ "$(told type_name channel_type instances delay_sampled_count)" = "thread oneshot 50 50" ]
+	[ "$(reports type_name channel_type instances delay_sampled_count)" = "thread oneshot 50 50" ]
 }
 
-@test "channels: descriptors that syscall() closes and copies are not taken for what they were" {
+@test "channels: descriptors closed or copied by syscall() are not confused with earlier ones" {
 	gcc -D_GNU_SOURCE -x c -g -O1 -o "$T/raw" - <<-'END'
 	#include <fcntl.h>
 	#include <stdio.h>
@@ -406,25 +406,25 @@ idle_as_said()
 	}
 	END
 	same raw x
-	told --as "$T/said" sent_count received_count
-	[ "$(told state)" = closed ]
+	reports --as "$T/said" sent_count received_count
+	[ "$(reports state)" = closed ]
 }
 
 # A guard, and slots that are acquired and released, do not count.
 @test "channels: semaphores that one thread posts to and another takes from" {
 	HOTPATH_REPORT=channels,sems queue semaphores sent_count received_count
-	[ "$(told label type_name channel_type max_queue_size)" = "tokens semaphore unbounded None" ]
+	[ "$(reports label type_name channel_type max_queue_size)" = "tokens semaphore unbounded None" ]
 	[ "$(lock_rows sems label count posts | tr '\n' ' ')" = "guard 1000 1000 places 500 500 tokens 500 500 " ]
 }
 
-@test "channels: the text of messages, cut, and only if it is asked for" {
-	said queue header
+@test "channels: the text of messages, truncated, and only on request" {
+	recorded queue header
 	run -1 grep '"message": *"1' "$T/report"
-	HOTPATH_LOG_PAYLOAD=1 HOTPATH_MAX_LOG_LEN=4 said queue header
+	HOTPATH_LOG_PAYLOAD=1 HOTPATH_MAX_LOG_LEN=4 recorded queue header
 	grep -q '"message": *"1234\.\.\."' "$T/report"
 }
 
-@test "channels: nobody asks for them, nothing is recorded" {
+@test "channels: nothing is recorded unless requested" {
 	HOTPATH_REPORT=threads LD_PRELOAD=$HP_LIB HOTPATH_SEGMENT_PATH=$T/segment "$T/pipe" count >"$T/out"
 	HOTPATH_REPORT=channels "$HP_BUILD/hotpath" report "$T/segment" >"$T/report"
 	grep -q '"message": *"channels were not recorded: ' "$T/report"
@@ -439,8 +439,8 @@ serve()
 	url=$(cat "$T/url")
 }
 
-@test "channels: what is not known is no sample for Prometheus" {
-	HOTPATH_SEGMENT_PATH=$T/segment said socket handed all
+@test "channels: unknown values are not exported to Prometheus" {
+	HOTPATH_SEGMENT_PATH=$T/segment recorded socket handed all
 	serve
 	curl -s -m 20 "${url%/}/metrics" >"$T/metrics"
 	kill "$(cat "$T/server")"

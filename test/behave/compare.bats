@@ -39,7 +39,7 @@ asked()
 # A row's figures, exact ones only.
 COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") | [.name, .metric, .verdict, .a, .b]'
 
-@test "compare: one run a side tells counts, exactly" {
+@test "compare: one run a side compares counts exactly" {
 	asked ".sections.functions_timing.rows[] | $COUNTS" "$T/before.hp.gz" "$T/after.hp.gz" >"$T/told"
 	cat "$T/told"
 	[ "$(cat "$T/told")" = "$(printf '%s\n' '["added","calls","new",0,1]' '["work","calls","more",20,21]')" ]
@@ -54,7 +54,7 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	[ "$output" = "$(printf '%s\n' '["added","gone"]' '["work","less"]')" ]
 }
 
-@test "compare: one run a side tells no times" {
+@test "compare: one run a side judges no times" {
 	run asked '[.times_judged, ([.summary[], .sections[].rows[] | select(.unit == "ns" or .metric == null)
 		| .verdict] | unique)]' "$T/before.hp.gz" "$T/after.hp.gz"
 	echo "$output"
@@ -72,7 +72,7 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	[[ $output == *"changed ← main"* ]]
 }
 
-@test "compare: reports in JSON say the same as runs, and a run beside itself has no change" {
+@test "compare: reports in JSON give the same result as runs, and a run compared with itself has no change" {
 	asked '.sections | del(.mutexes, .rw_locks, .channels, .leaks, .processes, .functions_cpu)' \
 		"$T/before.hp.gz" "$T/after.hp.gz" >"$T/runs"
 	asked '.sections | del(.mutexes, .rw_locks, .channels, .leaks, .processes, .functions_cpu)' \
@@ -83,7 +83,7 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	[[ $output == *"None of "*" counts differs."* ]]
 }
 
-@test "compare: runs in turns, of commands with options of their own" {
+@test "compare: alternating runs of commands with their own options" {
 	run -0 "$hotpath" compare --runs=3 -f json -n 0 "$T/before" -n -- "$T/after" --runs=9
 	echo "$output"
 	[ "$(jq -c '[.a.runs, .b.runs, .times_judged]' <<<"$output")" = "[3,3,false]" ]
@@ -104,14 +104,14 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	[ "$(uniq -c "$T/rates" | tr -s ' \n' ' ')" = " 12 77 " ]
 }
 
-@test "compare: one binary raises no alarm, whatever the machine does" {
+@test "compare: comparing a binary with itself raises no alarm, on any machine" {
 	run -0 "$hotpath" compare --runs=5 --fail-above 0 "$T/before" -- "$T/before"
 	echo "$output"
 	[[ $output == *"None of "*" counts differs."* ]]
 	run -0 "$hotpath" compare --fail-above 0 "$T/before.hp.gz" "$T/before.json"
 }
 
-@test "compare: what cannot be run is said in one line, and nothing stays behind" {
+@test "compare: a command that cannot run gets one line, and nothing stays behind" {
 	mkdir "$T/tmp"
 	printf '#!/bin/sh\nkill -SEGV $$\n' >"$T/crashes"
 	chmod +x "$T/crashes"
@@ -170,7 +170,7 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	run ! grep flame-data "$T/plain.html"
 }
 
-@test "compare: what a report left out is not said to be gone" {
+@test "compare: rows omitted from a report are not called gone" {
 	"$hotpath" report -f json -n 1 "$T/after.hp.gz" >"$T/short.json"
 	asked '.sections.functions_timing.rows[] | select(.name == "changed" and .metric == "calls") | [.verdict, .b]' \
 		"$T/before.hp.gz" "$T/short.json" >"$T/told"
@@ -178,7 +178,7 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	[ "$(cat "$T/told")" = '["unknown",null]' ]
 }
 
-@test "compare: what was not recorded is not said to be gone" {
+@test "compare: sections that were not recorded are not called gone" {
 	HOTPATH_REPORT=functions-timing HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/before"
 	mv "$XDG_STATE_HOME"/hotpath/*"-before-"*.hp.gz "$T/partly.hp.gz"
 	run -0 "$hotpath" compare "$T/before.hp.gz" "$T/partly.hp.gz"
@@ -187,7 +187,7 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	[[ $output != *gone* ]]
 }
 
-@test "compare: what is wrong is said in one line" {
+@test "compare: each error is one line" {
 	echo '{"a": 1}' >"$T/no.json"
 	for wrong in "$T/no.json" "$T/before.c" /nonexistent/run; do
 		run -1 "$hotpath" compare "$T/before.hp.gz" "$wrong"

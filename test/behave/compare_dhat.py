@@ -31,7 +31,7 @@ def bare(name):
 def key(names):
     path = []
     for name in names:
-        # Either tool may know more than the other about the inside of the C library.
+        # Either tool may know more than the other about the C library's internals.
         if ALLOCATOR.match(name) or name.startswith(("???", "(unknown", "_IO_", "outstring_func")) or ".so" in name:
             continue
         if not path or path[-1] != bare(name):

@@ -75,7 +75,7 @@ press()
 	$tmux send-keys -t c "$@"
 }
 
-@test "console: attaches by the pid, shows functions, quits and leaves the terminal as it was" {
+@test "console: attaches by pid, shows functions, quits and restores the terminal" {
 	console "$pid"
 	shows "shop.*pid $pid.*Live"
 	shows '^sell  *[1-9]'
@@ -121,7 +121,7 @@ own_port()
 	sed -n 's|.*http://127.0.0.1:\([0-9]*\)/.*|\1|p' "$T/shop.err" | head -n 1
 }
 
-@test "console: every view of every tab, in three sizes: a head that fits, the name, the keys" {
+@test "console: every view of every tab, in three sizes: a heading that fits, the name, the keys" {
 	for size in 80x24 60x16 200x60; do
 		console -r 100 "$pid"
 		shows '^sell  *[1-9]'
@@ -147,7 +147,7 @@ own_port()
 	done
 }
 
-@test "console: what of a list gives way is a column, never the name" {
+@test "console: a narrow list drops columns, never the name" {
 	size=60x16
 	console "$pid"
 	shows '^shop::main .* 100.00%'
@@ -160,7 +160,7 @@ own_port()
 	shows '^Function .*P50 .*P95 .*Self .*Total .*% Total'
 }
 
-@test "console: the figures are the program's, and go on" {
+@test "console: the figures are the program's, and keep changing" {
 	console -r 100 "$pid"
 	shows '^sell  *[1-9]'
 	calls()
@@ -187,7 +187,7 @@ own_port()
 	[ "$shown" -ge "$before" ] && [ "$shown" -le "$after" ]
 }
 
-@test "console: lines, first and last, and the choice stays with its row" {
+@test "console: moves to lines, first and last, and the selection stays on its row" {
 	console -r 100 "$pid"
 	shows '\[1/9\]'
 	press j j
@@ -242,7 +242,7 @@ own_port()
 	eventually last
 }
 
-@test "console: filters as one types, and says so" {
+@test "console: filters while one types, and shows the filter" {
 	console -r 100 "$pid"
 	shows '^price  *[1-9]'
 	press /
@@ -262,7 +262,7 @@ own_port()
 	shows '^sell  *[1-9]'
 }
 
-@test "console: logs of a row, and all that is known of one of them" {
+@test "console: logs of a row, and all details of an entry" {
 	size=120x30
 	console -r 100 "$pid"
 	shows '^sell  *[1-9]'
@@ -312,7 +312,7 @@ own_port()
 	eventually not_on_screen '^    seller'
 }
 
-@test "console: pauses, and goes on" {
+@test "console: pauses and resumes" {
 	console -r 100 "$pid"
 	shows '^sell  *[1-9]'
 	press p
@@ -336,7 +336,7 @@ own_port()
 	eventually changed
 }
 
-@test "console: saves the report of this moment, and no file is overwritten" {
+@test "console: saves the current report, and overwrites no file" {
 	console -r 100 "$pid"
 	shows '^sell  *[1-9]'
 	press s
@@ -353,7 +353,7 @@ own_port()
 	done
 }
 
-@test "console: a snapshot of the CPU is taken on c" {
+@test "console: c takes a snapshot of the CPU" {
 	"$HP_BUILD/hotpath" report --session "$pid" -f json -r cpu | grep -q sample_count || skip "nothing may be sampled here"
 	console -r 100 "$pid"
 	shows '^sell  *[1-9]'
@@ -368,7 +368,7 @@ own_port()
 	shows 'the snapshot; n continues'
 }
 
-@test "console: who calls a function, over all paths, with the calls that it has from there" {
+@test "console: the callers of a function, over all paths, with their numbers of calls" {
 	console -r 100 "$pid"
 	shows '^sell  *[1-9]'
 	press / 'price' Enter
@@ -391,7 +391,7 @@ own_port()
 }
 
 # The functions at the top are those whose only call is in progress: they have none.
-@test "console: HOTPATH_TUI_AUTO_EXPAND_LOGS begins with the first log from a row on" {
+@test "console: HOTPATH_TUI_AUTO_EXPAND_LOGS opens the first row's log at start" {
 	export HOTPATH_TUI_AUTO_EXPAND_LOGS=0
 	console -r 100 "$pid"
 	unset HOTPATH_TUI_AUTO_EXPAND_LOGS
@@ -448,7 +448,7 @@ own_port()
 	shows '^prices'
 }
 
-@test "console: started first, it waits; a program that ends leaves its last picture" {
+@test "console: started first, it waits; the last snapshot of an ended program stays" {
 	mkfifo "$BATS_TEST_TMPDIR/go"
 	# In a separate network namespace other sessions do not exist: they are found by
 	# their sockets.
@@ -482,7 +482,7 @@ comes_back_as_it_was()
 	[ "$(screen | grep '^sell')" = "$before" ]
 }
 
-@test "console: of several programs one is chosen, and another one" {
+@test "console: chooses one of several programs, then another one" {
 	unshare -n true 2>/dev/null || skip "no network namespaces here"
 	$tmux new-session -d -s c -x 80 -y 24 "exec unshare -n sh -c '
 		for i in 1 2; do LD_PRELOAD=$HP_LIB \"$T/shop\" \"$BATS_TEST_TMPDIR/end\" >/dev/null 2>&1 </dev/null & echo \$! >$BATS_TEST_TMPDIR/\$i; done
@@ -541,7 +541,7 @@ comes_back_as_it_was()
 	shows 'a snapshot is being taken already'
 }
 
-@test "console: whatever is wrong with a server is said, with a remedy" {
+@test "console: each problem with a server is reported with a remedy" {
 	declare -A said=([token]='wants a token' [page]='is not JSON' [half]='partial file'
 		[foreign]='answers 404 to /profiler_status')
 	for mode in token page half foreign; do
@@ -560,7 +560,7 @@ comes_back_as_it_was()
 	shows 'Nothing listens at http://localhost:1'
 }
 
-@test "console: a server that never answers holds up no key" {
+@test "console: keys work while a server never answers" {
 	console -r 100 -p "$(fake slow)"
 	shows 'Asking\|has not answered'
 	press 4
@@ -574,7 +574,7 @@ comes_back_as_it_was()
 	shows '^exit 0'
 }
 
-@test "console: a server that goes is told, and its picture stays" {
+@test "console: a lost server is reported, and its last snapshot stays" {
 	port=$(fake crate)
 	console -r 100 -p "$port"
 	shows '^shop::nap'
@@ -598,7 +598,7 @@ comes_back_as_it_was()
 	shows '\[1/1\]'
 }
 
-@test "console: what cannot be shown is told in one line, before the screen" {
+@test "console: what cannot be shown gets one line, before the screen" {
 	one_line()	# STATUS PATTERN COMMAND...
 	{
 		local status_wanted=$1 pattern=$2
@@ -665,7 +665,7 @@ comes_back_as_it_was()
 	shows '^exit 0'
 }
 
-@test "console: the terminal is given back, whichever signal ends it, and on a fault" {
+@test "console: the terminal is restored, whichever signal ends it, and on a fault" {
 	for name in TERM HUP INT QUIT SEGV ABRT; do
 		console -r 100 "$pid"
 		shows '^sell  *[1-9]'
@@ -678,7 +678,7 @@ comes_back_as_it_was()
 	done
 }
 
-@test "console: stops and goes on as the shell wants" {
+@test "console: stops and continues with the shell's job control" {
 	$tmux new-session -d -s c -x 80 -y 24 "env PS1='ready> ' TERM=xterm-256color LC_ALL=C.UTF-8 bash --norc -i" 3>&-
 	shows '^ready>'
 	press -l "'$HP_BUILD/hotpath' console -r 100 $pid"
@@ -701,7 +701,7 @@ comes_back_as_it_was()
 	shows '^gone'
 }
 
-@test "console: a program that ended is not taken for another one that has its number now" {
+@test "console: an ended program is not confused with another one that reuses its pid" {
 	unshare --pid --net --fork --mount-proc sh -c 'echo 4000 >/proc/sys/kernel/ns_last_pid' 2>/dev/null ||
 		skip "numbers of processes cannot be chosen here"
 	cat >"$BATS_TEST_TMPDIR/scene" <<-'EOF'
@@ -760,7 +760,7 @@ comes_back_as_it_was()
 	grep -x found <<<"$output"
 }
 
-@test "console: C++ names give way so that they can be told apart, and calls that go on are told" {
+@test "console: C++ names are shortened but stay distinguishable, and calls in progress are marked" {
 	LANGUAGE=c++ CC=g++ compile stores <<'END'
 #include <map>
 #include <string>

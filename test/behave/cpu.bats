@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# cpu.bats - samples of the CPU: their owners, and the text without any.
+# cpu.bats - CPU samples: their owners, and the text without any.
 
 load helper
 
@@ -146,7 +146,7 @@ shares_are_right()
 	[ "$(value "sorted(set(rows) - {'hooked::main', '[hotpath]'} - {'work', 'inlined', 'heavy', 'light', 'run'})")" = "[]" ]
 }
 
-@test "cpu: threads and forked processes are sampled from their birth" {
+@test "cpu: threads and forked processes are sampled from their start" {
 	needs_perf
 	profile "$T/known" 450 thread
 	shares_are_right
@@ -190,7 +190,7 @@ shares_are_right()
 	grep -q "^cpu - CPU sampling attribution per function (inclusive)." "$T/table"
 }
 
-@test "cpu: off is told" {
+@test "cpu: off is reported" {
 	HOTPATH_CPU=off HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/known" 1 2>"$T/table"
 	[ "$(sed -n '/^cpu - /,$p' "$T/table" | head -n 4)" = "cpu - report unavailable
 Error
@@ -198,7 +198,7 @@ $(printf '─%.0s' {1..80})
 HOTPATH_CPU=off: no samples were taken" ]
 }
 
-@test "cpu: a filter that forbids perf_event_open is told, and the rest of the report is there" {
+@test "cpu: a filter that forbids perf_event_open is reported, and the rest of the report is complete" {
 	number=$(printf '#include <sys/syscall.h>\nSYS_perf_event_open\n' | gcc -E -P - | tail -n 1)
 	HOTPATH_CPU=perf HOTPATH_REPORT=functions-cpu,threads "$T/refuse" "$number" "$HP_RUN" "$T/known" 5 2>"$T/table"
 	cat "$T/table"
@@ -206,7 +206,7 @@ HOTPATH_CPU=off: no samples were taken" ]
 	grep -q "^threads - " "$T/table"
 }
 
-@test "cpu: a value that is no source is told" {
+@test "cpu: an invalid source is reported" {
 	HOTPATH_CPU=magic run "$HP_RUN" true
 	[[ "$output" == *"HOTPATH_CPU: 'magic' is not allowed; auto|perf|timer|samply|off"* ]]
 }
@@ -304,7 +304,7 @@ waits_have_places()
 		[ "$(offcpu "of('reads', 'pipe')['waits']")" = 1 ]
 }
 
-@test "cpu: waits, by function and by what they are for" {
+@test "cpu: waits, by function and cause" {
 	local status=0
 
 	needs_perf
@@ -314,7 +314,7 @@ waits_have_places()
 }
 
 # As a user who may not sample the kernel: 77 = nothing at all.
-times_are_told()
+times_are_shown()
 {
 	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
 		HOTPATH_OUTPUT_PATH="$other/json" setpriv --reuid=65534 --regid=65534 \
@@ -326,7 +326,7 @@ times_are_told()
 		[ "$(offcpu "sum(r['waits'] for r in raw) >= 24")" = True ]
 }
 
-@test "cpu: the time of waits is told to an ordinary user too" {
+@test "cpu: an ordinary user also gets the time of waits" {
 	local status=0
 
 	needs_perf
@@ -337,8 +337,8 @@ times_are_told()
 	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/waits" "$other" 2>/dev/null || true
 	chmod -R a+rX "$other"
 	chmod 777 "$other"
-	times_are_told || status=$?
-	[ $status = 0 ] || [ $status = 77 ] || { in_one_of_5 times_are_told && status=0; }
+	times_are_shown || status=$?
+	[ $status = 0 ] || [ $status = 77 ] || { in_one_of_5 times_are_shown && status=0; }
 	rm -rf "$other"
 	[ $status != 77 ] || skip "perf_event_open is not for ordinary users here"
 	[ $status = 0 ]
@@ -387,7 +387,7 @@ work_of_report()
 	gzip -t "$T/pprof"
 }
 
-@test "cpu: what cannot be exported is told" {
+@test "cpu: an impossible export is reported" {
 	run "$HP_BUILD/hotpath" report --export magic
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"unknown format 'magic'; use firefox|flamegraph|folded|pprof"* ]]
@@ -399,7 +399,7 @@ work_of_report()
 
 # Our machines lack the processor's counters, so page faults replace cache misses (sampler/perf/count.h): the
 # group, its values in samples, inherited by a thread, and the word in the table are the real ones.
-@test "cpu: a function is called memory-bound where counters say so, and nowhere else" {
+@test "cpu: a function is called memory-bound only where counters show it" {
 	needs_perf
 	IFS=.- read -r major minor _ < <(uname -r)
 	[ "$((major * 100 + minor))" -ge 612 ] || skip "Linux before 6.12 reads no groups of inherited events"
@@ -457,7 +457,7 @@ work_of_report()
 	done
 }
 
-@test "cpu: one figure of what profiling cost, which has the stand-ins in it" {
+@test "cpu: one figure for the cost of profiling, stand-ins included" {
 	needs_perf
 	compile stander -fno-instrument-functions <<-'EOF'
 		#include <stdlib.h>

@@ -61,7 +61,7 @@ asked()
 	python3 -c "import json; c = json.load(open('json'))['functions_cpu']; print($1)"
 }
 
-@test "loss: CPU time without samples is told, in the title and in JSON, and is what is left of the whole" {
+@test "loss: CPU time without samples is in the title and in JSON, and is the rest of the total" {
 	local other as=
 
 	# A user who may only see their own threads must sample them thread by
@@ -95,7 +95,7 @@ sees_all()
 	EOF
 }
 
-@test "loss: who may see all gets samples of short threads, as many as they use CPU, and nobody else's" {
+@test "loss: with full permission, short threads are sampled in proportion to their CPU time, and no other process is" {
 	local least=0.6 other
 
 	sees_all || skip "CPUs as a whole may not be sampled here"

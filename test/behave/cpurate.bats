@@ -63,7 +63,7 @@ asked()
 	python3 -c "import json, sys; a = json.load(open('$T/json')); print($1)"
 }
 
-@test "rate: who asks for waits alone is not interrupted for samples" {
+@test "rate: requesting waits alone takes no samples" {
 	local ms
 	# On a busy machine the helper, with strace, may start after the last nap.
 	for ms in 300 3000 30000; do
@@ -82,7 +82,7 @@ asked()
 	[[ $(opened HOTPATH_REPORT=auto) =~ CPU_CLOCK|CPU_CYCLES ]]
 }
 
-@test "rate: waits alone make no word of what bounds a function, and samples are not called zero" {
+@test "rate: with waits alone a function's bound is unknown, and samples are not called zero" {
 	HOTPATH_REPORT=auto,-cpu "$HP_RUN" "$T/busy" 60 >"$T/cpu" 2>"$T/table"
 	grep -q '^offcpu - ' "$T/table"
 	run -1 grep '^bound - ' "$T/table"
@@ -91,7 +91,7 @@ asked()
 	grep -q 'HOTPATH_REPORT had no functions-cpu' "$T/table"
 }
 
-@test "rate: 999 Hz for who asks, and at first for who does not, and what one sets" {
+@test "rate: 999 Hz on request and at the start of other runs, or the rate that is set" {
 	for case in functions-cpu: auto: functions-cpu:HOTPATH_CPU_HZ=500 auto:HOTPATH_CPU_HZ=500 auto:HOTPATH_CPU=perf; do
 		env HOTPATH_REPORT="${case%%:*}" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
 			${case#*:} "$HP_RUN" "$T/busy" 400 >"$T/cpu"
@@ -100,7 +100,7 @@ asked()
 	[ "$(tr '\n' ' ' <"$T/rates")" = "999 None 999 None 500 None 500 None 999 None " ]
 }
 
-@test "rate: after the first second of CPU time fewer samples stand for the same time" {
+@test "rate: after the first second of CPU time fewer samples represent the same time" {
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 2600 >"$T/cpu"
 	asked "a['functions_cpu']['total_samples'], a['functions_cpu']['sample_count'], $(cat "$T/cpu")"
 	[ "$(asked "a['functions_cpu']['frequency_hz'], a['functions_cpu']['frequency_first_hz']")" = "249 999" ]
@@ -125,7 +125,7 @@ assert 0.9 < min(weights) < 1.1 and 3.9 < max(weights) < 4.2, (min(weights), max
 assert 1.05 < a["meta"]["interval"] < 4'
 }
 
-@test "rate: of the stacks of samples, not of those at waits, it is told how many are whole" {
+@test "rate: the number of complete stacks covers samples, not waits" {
 	local naps
 	compile naps -O2 -fno-instrument-functions <<-'END'
 		#include <stdlib.h>
@@ -147,7 +147,7 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	[ "$waits" = True ]
 }
 
-@test "rate: what an ordinary user's small rings have no room for is counted, to the very end" {
+@test "rate: records lost in an ordinary user's small rings are counted, to the very end" {
 	local helper counted
 
 	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
@@ -199,7 +199,7 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.6 * e < t + l < 1.15 * e)")" = True ]
 }
 
-@test "rate: threads that switch often are sampled less often, for the same CPU time, and it is told" {
+@test "rate: threads that switch often are sampled less often, for the same CPU time, with a note" {
 	compile turns -O2 -fno-instrument-functions <<-'END'
 		#include <stdio.h>
 		#include <sys/resource.h>

@@ -107,7 +107,7 @@ shares_are_right()
 		[ "$(value "abs(part('light') - (100 - $was)) < 10")" = True ]
 }
 
-@test "timer: who asks for samples gets them where perf_event_open is refused" {
+@test "timer: requested samples are taken even if perf_event_open is refused" {
 	profile refused "$HP_RUN" "$T/shares" 2000
 	shares_are_right
 	# For 2 s of CPU time; but on a busy processor a program that is preempted at most ticks
@@ -132,7 +132,7 @@ shares_are_right()
 	done
 }
 
-@test "timer: the program cannot tell, whatever it does with signals and timers" {
+@test "timer: the program cannot notice, whatever it does with signals and timers" {
 	"$T/guest" >"$T/alone"
 	HOTPATH_CPU=timer HOTPATH_REPORT=functions-cpu HOTPATH_OUTPUT_FORMAT=json \
 		HOTPATH_OUTPUT_PATH="$T/json" LD_PRELOAD=$HP_LIB "$T/guest" >"$T/with"
@@ -176,7 +176,7 @@ shares_are_right()
 	[ "$(value "cpu['lost_count']")" = 0 ]
 }
 
-@test "timer: a program that confines itself is left alone from then on" {
+@test "timer: sampling stops when a program confines itself" {
 	compile confined -O2 -fno-instrument-functions <<-'EOF'
 		#include <linux/filter.h>
 		#include <linux/seccomp.h>
@@ -221,7 +221,7 @@ shares_are_right()
 	[ "$(value "part('work') > 80")" = True ]
 }
 
-@test "timer: nobody who did not ask gets one, and is told of it" {
+@test "timer: none without a request, and no message" {
 	refused strace -f -qq -e trace=timer_create,perf_event_open -o "$T/trace" \
 		"$HP_RUN" "$T/shares" 300 2>"$T/table" >/dev/null
 	run -1 grep timer_create "$T/trace"
@@ -232,7 +232,7 @@ shares_are_right()
 	run -1 grep perf_event_open "$T/trace"
 }
 
-@test "smoke: known shares are in the tables, and a table that is missing is told" {
+@test "smoke: known shares are in the tables, and a missing table is reported" {
 	HOTPATH_CPU=timer B=$HP_BUILD "$ROOT/scripts/smoke" >"$T/smoke"
 	tail -n 1 "$T/smoke" | grep -q "^smoke: fine"
 	run env HOTPATH_CPU=off B="$HP_BUILD" "$ROOT/scripts/smoke"
@@ -240,7 +240,7 @@ shares_are_right()
 	[[ "$output" == *"smoke: the table cpu does not have heavy_work and light_work"* ]]
 }
 
-@test "timer: without names it is not said that the program had ended" {
+@test "timer: a report without names does not claim that the program had ended" {
 	compile named <<-'EOF'
 		#include <time.h>
 		static volatile unsigned long sink;
@@ -264,7 +264,7 @@ shares_are_right()
 	! grep -q "had ended before" "$T/table"
 }
 
-@test "timer: without libdw names are in the table, and what is missing is told" {
+@test "timer: without libdw names are in the table, and missing parts are reported" {
 	local libdw
 
 	unshare --mount true 2>/dev/null || skip "no mount namespaces for this user"

@@ -75,7 +75,7 @@ teardown_file()
 	rm -rf "$(cat "$T/other")"
 }
 
-@test "crowd: many sessions at once are not mixed up, and leave nothing" {
+@test "crowd: many concurrent sessions are not confused, and leave nothing" {
 	mkdir "$BATS_TEST_TMPDIR/reports"
 	/usr/bin/python3 "$ROOT/test/behave/many.py" "$HP_LIB" "$T/live" "${HP_TEST_FULL:+3}30" "$BATS_TEST_TMPDIR/reports"
 }
@@ -114,7 +114,7 @@ helper_files()
 }
 
 # Ending them would take time that grows with the square of their number.
-@test "crowd: threads that begin with their maker's events get no events of their own" {
+@test "crowd: threads that inherit their creator's events get no events of their own" {
 	local most
 	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
 	most=$((8000 * $(nproc)))

@@ -19,7 +19,7 @@ load helper
 	[[ "$output" == *insert* ]]
 }
 
-@test "install: works from where it was put, by its links, and leaves nothing behind" {
+@test "install: works in its new place and through its links, and leaves nothing behind" {
 	make_as_built -C "$ROOT" B="$HP_BUILD" DESTDIR="$T/root" PREFIX=/usr install
 	run "$T/root/usr/bin/hotpath-run" sh -c 'exit 5'
 	[ "$status" -eq 5 ]

@@ -11,7 +11,7 @@ check()
 	(cd "$ROOT" && python3 scripts/docs.py check "$HP_BUILD" "$T/docs" "$@")
 }
 
-@test "docs: every command of README.md and of the guide runs, and prints what is shown" {
+@test "docs: every command of README.md and of the guide runs, and prints the shown output" {
 	run check README.md doc/guide/*.md
 	echo "$output"
 	[ "$status" -eq 0 ]
@@ -35,11 +35,11 @@ check()
 	END
 	run check "$T/page.md"
 	echo "$output"
-	[ "$status" -eq 1 ] || skip "without samples of the CPU what is shown is not compared"
+	[ "$status" -eq 1 ] || skip "without CPU samples what is shown is not compared"
 	[[ $output == *"no longer printed: before"* ]]
 }
 
-@test "docs: links lead to files that are there" {
+@test "docs: links lead to existing files" {
 	run python3 - "$ROOT" <<-'END'
 		import os, pathlib, re, sys
 

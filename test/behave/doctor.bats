@@ -43,7 +43,7 @@ root()
 
 # --- the machine ---
 
-@test "doctor: each answer is whole, as text and as JSON" {
+@test "doctor: each answer is complete, as text and as JSON" {
 	"$HP" doctor --json >"$T/all.json"
 	"$HP" doctor >"$T/all.txt"
 	python3 - "$T/all.json" "$T/all.txt" <<-'EOF'
@@ -124,13 +124,13 @@ root()
 	done
 }
 
-@test "doctor: no locked memory is no fault as long as the kernel gives some" {
+@test "doctor: no locked memory is no error while the kernel provides some" {
 	doctor ok memlock prlimit --memlock=0: "$HP" doctor --json
 	[[ $is_found == *"ulimit -l): 0 B"* ]]
 }
 
-# limit_is_told GROUP FILE - in the group, whose limit is 400M in FILE, and without the limit.
-limit_is_told()
+# limit_is_shown GROUP FILE - in the group, whose limit is 400M in FILE, and without the limit.
+limit_is_shown()
 {
 	echo "$BASHPID" >"$1/cgroup.procs" || return
 	doctor limited cgroup "$HP" doctor --json || return
@@ -150,7 +150,7 @@ limit_is_told()
 		rmdir "$group"
 		skip "no memory controller here"
 	fi
-	run limit_is_told "$group" "$file"
+	run limit_is_shown "$group" "$file"
 	echo "$output"
 	eventually rmdir "$group"
 	[ "$status" = 0 ]
@@ -187,7 +187,7 @@ limit_is_told()
 	doctor ok proc unshare -m sh -c "mount -t tmpfs none /proc; $is_remedy; exec $HP doctor --json"
 }
 
-@test "doctor: a container: no /dev, /proc/sys not writable, process 1 no init, and with hotpath-run as one" {
+@test "doctor: a container: no /dev, /proc/sys not writable, process 1 is not an init, and with hotpath-run as one" {
 	root
 	unshare -fp --mount-proc true 2>/dev/null || skip "no PID namespaces here"
 	read_only="mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys; mount -t tmpfs none /dev"
@@ -211,9 +211,9 @@ limit_is_told()
 	doctor limited preload "$T/refuse" 41 "$HP" doctor --json
 }
 
-# levels_are_told PLACE - the output of PLACE/hotpath for an ordinary user, at each setting of the
+# levels_are_shown PLACE - the output of PLACE/hotpath for an ordinary user, at each setting of the
 # kernel.
-levels_are_told()
+levels_are_shown()
 (
 	place=$1
 	levels=/proc/sys/kernel/perf_event_paranoid
@@ -240,19 +240,19 @@ levels_are_told()
 			sh -c "$raise; exec $place/hotpath doctor --json"
 )
 
-@test "doctor: what perf may, as an ordinary user and at each level" {
+@test "doctor: perf's permissions, as an ordinary user and at each level" {
 	only_in_full
 	root
 	place=$(mktemp -d /tmp/hotpath-open.XXXXXX)
 	chmod 755 "$place"
 	cp "$HP_BUILD"/{hotpath,hotpath-run,hotpath-sampler,libhotpath.so} "$place"
-	run levels_are_told "$place"
+	run levels_are_shown "$place"
 	echo "$output"
 	rm -rf "$place"
 	[ "$status" = 0 ]
 }
 
-@test "doctor: the place of what is kept" {
+@test "doctor: the folder of kept runs" {
 	XDG_STATE_HOME=/proc/none doctor limited state "$HP" doctor --json
 	[[ $is_found == "/proc/none/hotpath: "* ]]
 	XDG_STATE_HOME=$T/not/yet/there doctor ok state "$HP" doctor --json
@@ -263,7 +263,7 @@ levels_are_told()
 	HOME='' XDG_STATE_HOME='' doctor limited state "$HP" doctor --json
 }
 
-@test "doctor: samply, what it refuses and what is missing of it" {
+@test "doctor: samply, refusals and missing parts" {
 	mkdir -p "$T/bin"
 	printf '#!/bin/sh\necho samply 9.9\n' >"$T/bin/samply"
 	chmod 755 "$T/bin/samply"
@@ -360,7 +360,7 @@ levels_are_told()
 	[ "$is_found" = "debug information in $T/.debug/stripped.debug" ]
 }
 
-@test "doctor: what cannot be loaded fails, by the same words as hotpath run" {
+@test "doctor: a program that cannot be loaded fails, with the message of hotpath run" {
 	gcc -static -o "$T/static" "$T/tiny.c"
 	gcc -static-pie -o "$T/static-pie" "$T/tiny.c"
 	for program in static static-pie; do
@@ -437,7 +437,7 @@ levels_are_told()
 	[ "$is_found" = "compiled from Rust" ]
 }
 
-@test "doctor: damaged files are told or read, and never end it by a signal" {
+@test "doctor: damaged files are reported or read, and never crash it" {
 	for place in 16 24 32 40 54 56 58 60 62; do
 		cp "$T/app" "$T/torn"
 		printf '\377\377' | dd of="$T/torn" bs=1 seek=$place conv=notrunc status=none
@@ -492,7 +492,7 @@ old_libc()
 	[ "$output" = "hotpath: doctor: $T/none: no such folder" ]
 }
 
-@test "doctor: the library says which C library it is for" {
+@test "doctor: the library names the C library that it was built for" {
 	doctor ok library "$HP" doctor --json
 	echo "$is_found"
 	[[ $is_found =~ "; for programs with glibc 2."[0-9]+" or later"$ ]]

@@ -35,7 +35,7 @@ setup()
 }
 
 # Filling them would take hours or days: the segment is a file, so the test sets them.
-@test "edges: counters of 32 bits that are full stay so, or carry" {
+@test "edges: 32-bit counters saturate or carry" {
 	mkfifo input
 	HOTPATH_SEGMENT_PATH=$PWD/segment LD_PRELOAD=$HP_LIB "$T/edges_full" <input >out 2>err 3>&- &
 	program=$!
@@ -78,7 +78,7 @@ setup()
 	EOF
 }
 
-@test "edges: clocks that go back: all is counted, and times are possible" {
+@test "edges: if a clock goes back, everything is counted, and times are possible" {
 	for timing in adaptive exact; do
 		rm -f report
 		status=0
@@ -100,7 +100,7 @@ setup()
 	done
 }
 
-@test "edges: runs are kept apart whatever the clock says" {
+@test "edges: runs are kept separately whatever the clock shows" {
 	export XDG_STATE_HOME=$PWD/state
 	for _ in 1 2 3; do
 		HOTPATH_OUTPUT_PATH= HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD="$T/edges_back.so $HP_LIB" "$T/edges_busy" || true

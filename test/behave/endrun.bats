@@ -39,7 +39,7 @@ opened()
 	sed -n 's/.*open[^"]*"\([^"]*\)".*/\1/p' "$T/trace"
 }
 
-@test "libdw is loaded where there is debug information, and nowhere else" {
+@test "libdw is loaded only for debug information" {
 	command -v strace >/dev/null || skip "no strace"
 	record bare
 	opened >"$T/files"
@@ -56,7 +56,7 @@ opened()
 	grep -q 'lean.c:' "$T/table"
 }
 
-@test "the kernel's names are read once, and are the same from their copy" {
+@test "the kernel's names are read once, and the cached copy is the same" {
 	command -v strace >/dev/null || skip "no strace"
 	grep -q '^0*[1-9a-f][0-9a-f]* [Tt] _stext$' /proc/kallsyms || skip "the kernel hides its addresses"
 	compile calls -fno-instrument-functions <<-'END'
@@ -95,7 +95,7 @@ opened()
 	[ "$(cat "$T/count2")" -le 2 ]
 }
 
-@test "the C library's debug information is read once, and says the same from its copy" {
+@test "the C library's debug information is read once, and the cached copy is the same" {
 	local id libc
 	command -v strace >/dev/null || skip "no strace"
 	libc=$(ldd "$HP_BUILD/hotpath" | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')

@@ -56,7 +56,7 @@ ends_alike()
 	ends_alike quick 1000 0
 }
 
-@test "ends: handlers of at_quick_exit run before the report is asked for" {
+@test "ends: handlers of at_quick_exit run before the report is requested" {
 	ends_alike quick_late 1000 20
 }
 
@@ -92,7 +92,7 @@ ends_alike()
 	ends_alike threads 1000 500
 }
 
-@test "ends: wait() meets no child of ours" {
+@test "ends: wait() never returns a child of ours" {
 	ends_alike wait 1000 0
 }
 

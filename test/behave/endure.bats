@@ -113,7 +113,7 @@ setup_file()
 	[ $((used[1] - used[0])) -lt 2000000 ]
 }
 
-@test "endure: the program, or its helper, is killed at any moment: the report is there, and right" {
+@test "endure: the program or its helper is killed at any moment: the report is complete and correct" {
 	unset HOTPATH_EXIT_WAIT_MS	# waits for a helper that was killed before it started
 	compile kept_count <<-'EOF'
 		#include <fcntl.h>
@@ -180,7 +180,7 @@ teardown()
 	reports_are_possible
 }
 
-@test "endure: a helper that is stopped and goes on" {
+@test "endure: a helper is stopped and continued" {
 	begin
 	kill -STOP "$helper"
 	eventually is_stopped "$helper"
@@ -193,7 +193,7 @@ teardown()
 	is_all_there
 }
 
-@test "endure: a helper that is stopped when the program ends" {
+@test "endure: a helper is stopped when the program ends" {
 	unset HOTPATH_EXIT_WAIT_MS
 	begin
 	kill -STOP "$helper"
@@ -207,7 +207,7 @@ teardown()
 	is_all_there
 }
 
-@test "endure: a program that is stopped and goes on" {
+@test "endure: a program is stopped and continued" {
 	begin
 	local pid
 	pid=$(pgrep -P "$program" works)
@@ -234,7 +234,7 @@ other_version()
 	EOF
 }
 
-@test "endure: exit waits for the report as long as it is asked to" {
+@test "endure: exit waits for the report for the configured time" {
 	export HOTPATH_EXIT_WAIT_MS=50
 	begin
 	kill -STOP "$helper"
@@ -247,7 +247,7 @@ other_version()
 	is_all_there
 }
 
-@test "endure: a helper of another version says so, and the report comes" {
+@test "endure: a helper of another version says so, and the report is printed" {
 	unset HOTPATH_EXIT_WAIT_MS
 	other_version hotpath-sampler
 	HOTPATH_BIN=$BATS_TEST_TMPDIR/bin LD_PRELOAD=$HP_LIB run "$T/tiny"
@@ -287,7 +287,7 @@ other_version()
 	[ "$status" = 3 ]
 	report_comes report
 	[ "$(counts_in report | grep -v unshare)" = "main 1"$'\n'"work 30000" ]
-	# No one was profiled for the 27 hours between the two clocks.
+	# Nothing was profiled in the 27 hours between the two clocks.
 	python3 -c '
 import json
 report = json.load(open("report"))
@@ -315,7 +315,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 }
 
 # As when a program loses the rights to its session and starts a new one.
-@test "endure: several sessions write one file: who comes last has all of it" {
+@test "endure: several sessions write one file: the last writer wins" {
 	cd "$BATS_TEST_TMPDIR"
 	for _ in {1..10}; do
 		for program in "$T/tiny" "$T/works" "$T/tiny"; do
@@ -349,7 +349,7 @@ assert all(t["life_ns"] < 3600 * 10**9 for t in report["threads"]["raw"])
 }
 
 # A process whose record is left in a segment is dead, and another program has its number.
-@test "endure: a number of a process that is used again is not mixed up" {
+@test "endure: a reused pid is not confused" {
 	unshare --pid --net --fork --mount-proc sh -c 'echo 4000 >/proc/sys/kernel/ns_last_pid' 2>/dev/null ||
 		skip "numbers of processes cannot be chosen here"
 	compile other <<-'EOF'

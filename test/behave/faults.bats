@@ -92,13 +92,13 @@ strace_works()
 	strace -k -o "$T/nothing" true 2>/dev/null || skip "strace cannot trace, or tells no stacks, here"
 }
 
-@test "faults: calls of the library fail, and the program goes on" {
+@test "faults: calls of the library fail, and the program continues" {
 	strace_works
 	unset HOTPATH_EXIT_WAIT_MS	# it continues if the helper does not start
 	python3 "$ROOT/test/behave/faults.py" target "$HP_BUILD" "$T/victim" "$(some 8)"
 }
 
-@test "faults: calls of the helper and the report fail, and the program goes on" {
+@test "faults: calls of the helper and the report fail, and the program continues" {
 	strace_works
 	unset HOTPATH_EXIT_WAIT_MS
 	python3 "$ROOT/test/behave/faults.py" helper "$HP_BUILD" "$T/victim" "$(some 40)"
@@ -112,7 +112,7 @@ sites()
 	FAULTS_PLUGIN=$T/plugin.so python3 "$ROOT/test/fault/sites.py" "$HP_BUILD" "$T/faults" "$@"
 }
 
-@test "faults: each place that asks for memory or the kernel is refused, once and always" {
+@test "faults: each request for memory or to the kernel is refused, once and always" {
 	SITES_SCENES=$(scenes "threads memory channels") sites once+always "$(some 24)"
 }
 
@@ -127,7 +127,7 @@ sites()
 	SITES_SCENES=$(scenes "threads processes") sites killed "$(some 24)" libhotpath.so hotpath-sampler
 }
 
-@test "faults: all memory is refused from one moment on" {
+@test "faults: all memory is refused from some moment on" {
 	SITES_SCENES=$(scenes "locks") sites memory "$(if [ -n "$HP_TEST_FULL" ]; then echo 40; else echo 6; fi)" libhotpath.so
 }
 

@@ -70,13 +70,13 @@ is_right()
 	grep -qx "run 3" "$T/counts"
 }
 
-@test "filtered: as in a container, counts are exact and what is refused is told" {
+@test "filtered: as in a container, counts are exact and refusals are reported" {
 	is_right env HOTPATH_CPU=perf "$HP_RUN" "$T/inside"
 	grep -q "perf_event_open is not permitted by a seccomp filter" "$T/report"
 	is_right env LD_PRELOAD="$HP_LIB" "$T/inside"
 }
 
-@test "filtered: as in a container, timers take samples that are asked for" {
+@test "filtered: as in a container, timers take requested samples" {
 	is_right "$HP_RUN" "$T/inside"
 	grep -q '"source":"timer"' "$T/report"
 	grep -q '"spin"' "$T/report"

@@ -38,7 +38,7 @@ setup_file()
 	gunzip -c "$ROOT/test/golden/surface/run.hp.gz" >"$T/surface.hp"
 }
 
-# findings FILE - "RULE CONFIDENCE GAIN_NS" of each, in their order.
+# findings FILE - "RULE CONFIDENCE GAIN_NS" of each, in order.
 findings()
 {
 	"$HP_BUILD/hotpath" report -f json "$1" | python3 -c '
@@ -80,7 +80,7 @@ for found in report["findings"]:
         assert evidence["row"] in names, (evidence, names)'
 }
 
-@test "findings: explain says evidence, the rule, when it is wrong, and how to verify it" {
+@test "findings: explain gives evidence, the rule, when it is wrong, and how to verify it" {
 	"$HP_BUILD/hotpath" explain 1 "$T/surface.hp" >"$T/text"
 	grep -q '^rule  *lock-across-io$' "$T/text"
 	grep -q '^Evidence$' "$T/text"
@@ -92,7 +92,7 @@ for found in report["findings"]:
 	[[ $output == *"'one' is not a finding's number"* ]]
 }
 
-@test "findings: children one after the other, and beside each other" {
+@test "findings: children in sequence and in parallel" {
 	[ "$(nproc)" -ge 2 ] || skip "one core: nothing can run beside it"
 	"$HP_RUN" "$T/children" 1 2>/dev/null
 	"$HP_BUILD/hotpath" report --report offcpu children | grep -q child || skip "waits are not recorded here"
@@ -116,7 +116,7 @@ for found in report["findings"]:
 	jq -e '.findings == []' "$T/json"
 }
 
-@test "findings: asking for them alone records all that they need" {
+@test "findings: requesting them alone records everything they need" {
 	HOTPATH_REPORT=findings "$HP_RUN" "$T/children" 12 2>/dev/null
 	"$HP_BUILD/hotpath" report --all -f json children >"$T/asked"
 	"$HP_RUN" "$T/children" 12 2>/dev/null
@@ -129,7 +129,7 @@ for found in report["findings"]:
 	END
 }
 
-@test "findings: blocks that are never freed are a leak, those of a cache that drops its oldest are none" {
+@test "findings: blocks that are never freed are a leak, those of a cache that drops its oldest are not" {
 	compile blocks <<-'END'
 	#include <stdlib.h>
 	#include <string.h>
@@ -171,7 +171,7 @@ for found in report["findings"]:
 	run ! grep -q '←.*←.*←.*←' "$T/texts"
 }
 
-@test "findings: a script that prepares the program is a note, and no finding" {
+@test "findings: a script that prepares the program gets a note, not a finding" {
 	cat >"$T/wrapper" <<-END
 	#!$(type -P bash)
 	for i in {1..30}; do x=\$(type -P true); y=\$(/bin/true); done

@@ -72,7 +72,7 @@ fake()
 	[ "$(flags)" = "$(flags cc)" ]
 }
 
-@test "flags: g++ takes them, counts what is the program's and nothing of its headers" {
+@test "flags: g++ accepts them, and the program's functions are counted, not those of headers" {
 	for level in -O0 -O2 "-O2 -flto"; do
 		compiled g++ $level $(flags g++)
 		grep -q '^weigh(.*) 1000$' "$T/counts"
@@ -83,7 +83,7 @@ fake()
 	grep -q -E '^(void |bool )?std::' "$T/counts"
 }
 
-@test "flags: clang++ takes them, links, and counts what is not inlined" {
+@test "flags: clang++ accepts them, links, and functions that are not inlined are counted" {
 	for level in -O0 -O2 "-O2 -fPIE -pie"; do
 		compiled clang++ $level $(flags clang++)
 		grep -q '^weigh(.*) 1000$' "$T/counts"
@@ -102,7 +102,7 @@ fake()
 	done
 }
 
-@test "flags: debug information is there" {
+@test "flags: debug information is complete" {
 	for compiler in g++ clang++; do
 		$compiler -c -O2 $(flags $compiler) "$T/app.cc" -o "$T/app.o"
 		readelf -S "$T/app.o" | grep -q debug_info
@@ -147,7 +147,7 @@ End of search list."
 		"/usr/include,/usr/lib/gcc,$T/opt/lib/gcc/14/include,$T/opt/include" ]
 }
 
-@test "flags: a folder that the list cannot hold is told" {
+@test "flags: a folder that the list cannot hold is reported" {
 	fake g++-comma "#include <...> search starts here:
  /opt/a,b/include
 End of search list."
@@ -165,7 +165,7 @@ End of search list."
 	[ "$(LC_ALL=de_DE.UTF-8 LANGUAGE=de flags g++)" = "$(flags g++)" ]
 }
 
-@test "flags: a compiler that is not there goes by its name, and that is told" {
+@test "flags: a missing compiler is judged by its name, with a message" {
 	[ "$(flags arm-none-g++-99)" = "$(flags g++)" ]
 	flags clang-99
 	[ "$(wc -l <"$T/err")" = 1 ]
@@ -173,7 +173,7 @@ End of search list."
 	[ "$(flags clang-99)" = "$(flags clang)" ]
 }
 
-@test "flags: what is no compiler is one clear line" {
+@test "flags: a program that is not a compiler gets one clear line" {
 	run -1 "$HP" flags nonesuch
 	[ "${#lines[@]}" = 1 ]
 	[[ $output == *"nonesuch: No such file"*"hotpath flags gcc"* ]]
@@ -185,7 +185,7 @@ End of search list."
 	run -2 "$HP" flags --nonsense
 }
 
-@test "flags: a project below .../usr/include: left out by absolute paths, and told" {
+@test "flags: a project below .../usr/include: excluded by absolute paths, with a message" {
 	own=$T/root/usr/include/app
 	mkdir -p "$own"
 	echo 'int main(void) { return 0; }' >"$own/main.c"

@@ -123,11 +123,11 @@ agrees()
 	alike "$T/read" "$T/said" "$1"
 }
 
-@test "a reader of FORMAT.md finds what the report finds, every call timed" {
+@test "a reader of FORMAT.md finds the report's figures, every call timed" {
 	HOTPATH_TIMING=exact agrees 1
 }
 
-@test "a reader of FORMAT.md finds what the report finds, calls drawn at random" {
+@test "a reader of FORMAT.md finds the report's figures, calls sampled" {
 	agrees 2
 	grep -q '^leaf 601077 ' "$T/read"
 }
@@ -139,7 +139,7 @@ many_leaves()
 		grep -q -E '^leaf [0-9]{5,} [0-9]{4,} ' "$T/read"
 }
 
-@test "a reader of FORMAT.md reads what a kill in the middle leaves" {
+@test "a reader of FORMAT.md reads the segment of a killed program" {
 	export HOTPATH_SEGMENT_PATH=$T/killed.segment HOTPATH_OUTPUT_FORMAT=none
 	compile endless <<<'volatile int x; void leaf(void) { x++; } int main(void) { for (;;) leaf(); }'
 	LD_PRELOAD=$HP_LIB "$T/endless" &
@@ -153,7 +153,7 @@ many_leaves()
 }
 
 # It is a sparse file of 1 GiB; several tries may be needed until the program has got that far.
-@test "a reader of FORMAT.md needs no more memory than what is used of the segment" {
+@test "a reader of FORMAT.md needs only the memory of the used part of the segment" {
 	HOTPATH_SEGMENT_PATH=$T/sparse.segment HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/shapes"
 	[ "$(stat -c %s "$T/sparse.segment")" -ge $((1 << 30)) ]
 	(
@@ -163,7 +163,7 @@ many_leaves()
 	grep "/shapes 0x" "$T/read"
 }
 
-@test "a reader of FORMAT.md refuses what is no segment" {
+@test "a reader of FORMAT.md refuses files that are not segments" {
 	head -c 5000 /dev/zero >"$T/zeroes"
 	run python3 "$ROOT/test/behave/read_format.py" "$T/zeroes"
 	[ "$status" = 1 ]

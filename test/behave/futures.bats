@@ -78,7 +78,7 @@ of()
 	[ "$(of threads "passed on" "sampled_polls queued_calls timed_calls")" = "$polls 40000 40000" ]
 }
 
-@test "futures: what finds no room is counted, and said" {
+@test "futures: futures without room are counted and reported" {
 	recorded many many 40000
 	read -r lost < <(of many many lost_count)
 	[ "$lost" -gt 0 ]

@@ -80,7 +80,7 @@ flip()
 	replay mcp
 }
 
-@test "fuzz: questions over HTTP" {
+@test "fuzz: requests over HTTP" {
 	replay route
 }
 
@@ -92,15 +92,15 @@ flip()
 	replay console
 }
 
-@test "fuzz: two reports in JSON beside each other" {
+@test "fuzz: two compared reports in JSON" {
 	replay compare
 }
 
-@test "fuzz: files that say they are programs" {
+@test "fuzz: files that claim to be programs" {
 	replay elf
 }
 
-@test "fuzz: a profile of samply's" {
+@test "fuzz: samply's profiles" {
 	replay samply
 }
 

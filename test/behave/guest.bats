@@ -50,13 +50,13 @@ summary()
 		"$T/report" "$1"
 }
 
-@test "guest: the entry of a session that is gone is replaced" {
+@test "guest: the entry of an ended session is replaced" {
 	HOTPATH_SESSION=0123456789abcdef:1 LD_PRELOAD=$HP_LIB env >"$T/out"
 	[ "$(grep -c '^HOTPATH_SESSION=' "$T/out")" = 1 ]
 	! grep -q 0123456789abcdef "$T/out"
 }
 
-@test "guest: the peak of memory is a child's, too, that is killed before it can say so" {
+@test "guest: the memory peak includes a child that is killed before it can report it" {
 	gcc -O1 -g -finstrument-functions -x c -o "$T/killed" - <<-'END'
 		#include <signal.h>
 		#include <stdlib.h>
@@ -116,7 +116,7 @@ summary()
 	[ ! -e "$T/report" ]
 }
 
-@test "guest: a line of ours on a broken stderr ends nobody" {
+@test "guest: a message of ours on a broken stderr ends no program" {
 	export HOTPATH_TIMING=nonsense	# so that there is a line to print
 	status=0
 	LD_PRELOAD=$HP_LIB "$T/end" exit 4 2>"$T/err" || status=$?
@@ -158,7 +158,7 @@ summary()
 	counts_are "work 140 start 12"
 }
 
-@test "guest: the same of HOTPATH_NO_FOLLOW's children" {
+@test "guest: the same with HOTPATH_NO_FOLLOW" {
 	HOTPATH_NO_FOLLOW=1 LD_PRELOAD=$HP_LIB "$T/exec" >"$T/out" 2>"$T/err"
 	[ ! -s "$T/err" ]
 	counts_are "work 0"
@@ -280,7 +280,7 @@ clocks()
 	counts_are "called 2000"
 }
 
-@test "guest: what the program's children used is theirs alone" {
+@test "guest: the program's children's usage is theirs alone" {
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/usage" "$ROOT/test/behave/programs/guest_usage.c"
 	"$T/usage" >"$T/bare"
 	[ "$(grep -c 'time 1, faults 1, switches 1, size 1, ticks 1' "$T/bare")" = 3 ]
@@ -291,7 +291,7 @@ clocks()
 	diff "$T/bare" "$T/out"
 }
 
-@test "guest: a program that wants all keys of threads gets them" {
+@test "guest: a program can use all thread-specific keys" {
 	gcc -D_GNU_SOURCE -g -O1 -finstrument-functions -o "$T/keys" "$ROOT/test/behave/programs/guest_keys.c" -lpthread
 	"$T/keys" >"$T/bare"
 	for _ in 1 2 3; do

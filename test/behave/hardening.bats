@@ -8,7 +8,7 @@ load helper
 	"$ROOT/scripts/check-hardening.sh" "$HP_BUILD"
 }
 
-@test "hardening: the check tells what is missing" {
+@test "hardening: the check reports missing protections" {
 	mkdir -p "$T/soft"
 	printf 'int main(void) { return 0; }' | gcc -xc -no-pie -fno-stack-protector -Wl,-z,norelro,-z,lazy,-z,execstack -o "$T/one" -
 	for name in libhotpath.so hotpath hotpath-run hotpath-live hotpath-console hotpath-sampler hotpath-samply; do

@@ -215,7 +215,7 @@ field()
 	counted children 30
 }
 
-@test "header: blocks of a library that comes and goes" {
+@test "header: blocks of a library that is loaded and unloaded" {
 	counted libraries 30
 }
 
@@ -223,18 +223,18 @@ field()
 	counted descriptors 10
 }
 
-@test "header: begun in one thread, ended in another: counted, and told" {
+@test "header: begun in one thread, ended in another: counted and reported" {
 	counted crossing 20
 	grep -q '"unwound_calls":20' "$T/report"
 }
 
-@test "header: ends without a beginning are told, beginnings without an end end with their function" {
+@test "header: ends without a start are reported, and open blocks end with their function" {
 	counted misuse 50 unpaired
 	grep -q '"unpaired_exits":[1-9]' "$T/report"
 	grep -q '"unwound_calls":[1-9]' "$T/report"
 }
 
-@test "header: times of blocks, one in another" {
+@test "header: times of nested blocks" {
 	counted times 40
 }
 
@@ -251,7 +251,7 @@ field()
 	[ "$(field last running_calls)" = 1 ]
 }
 
-@test "header: any label makes JSON, and reads as it was written" {
+@test "header: any label is valid in JSON, and reads as it was written" {
 	scenes_build
 	watched "$T/scenes.gcc" labels 3
 	[ "$(field $'say "hi"\\??<&>' calls)" = 3 ]
@@ -265,7 +265,7 @@ field()
 	grep -q '^two words (three) a::b::c<d>  *3 ' "$T/err"
 }
 
-@test "header: a block is asked for by its label" {
+@test "header: a block is found by its label" {
 	scenes_build
 	HOTPATH_SEGMENT_PATH=$T/segment watched "$T/scenes.hooked" labels 3
 	"$HP_BUILD/hotpath" report --callers 'two words (three) a::b::c<d>' "$T/segment" >"$T/out"
@@ -387,7 +387,7 @@ columns()
 	[ "$(columns "$HP_RUN" "$T/none")" = "P95 " ]
 }
 
-@test "header: defaults of the session's first program hold for all, and later" {
+@test "header: defaults of the session's first program apply to all, also later" {
 	with_defaults child "percentiles=8"
 	printf '%s\n' '#include <hotpath.h>' '#include <stdlib.h>' \
 		'HOTPATH_DEFAULTS("percentiles=9 timing=exact"); HOTPATH_DEFAULTS("logs_limit=3");' \
@@ -406,7 +406,7 @@ columns()
 	"$HP_BUILD/hotpath" report -f json "$T/segment" | grep -q '"sample_interval_ms":777,'
 }
 
-@test "header: defaults that are wrong are told once, and the rest holds" {
+@test "header: invalid defaults are reported once, and the rest applies" {
 	local run
 	with_defaults bad "percentile=5 timing=weight percentiles=6 nonsense"
 	for run in "$HP_RUN" "env LD_PRELOAD=$HP_LIB"; do
@@ -418,7 +418,7 @@ columns()
 	done
 }
 
-@test "header: a file that is reported cannot say where to write" {
+@test "header: a reported file cannot choose where to write" {
 	with_defaults writes "output_path=$T/written percentiles=12"
 	HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/writes"
 	grep -q ' P12 ' "$T/written"
@@ -439,7 +439,7 @@ columns()
 	grep -q "calls twice 16000" "$T/out"
 }
 
-@test "header: 3000 labels in a small segment: none is lost, none is told wrong" {
+@test "header: 3000 labels in a small segment: none is lost or wrong" {
 	{
 		echo '#include <hotpath.h>'
 		echo '#include <stdio.h>'
@@ -462,7 +462,7 @@ columns()
 	[ "$(grep -o '"name":"b[0-9]*"' "$T/report" | sort -u | wc -l)" = 3000 ]
 }
 
-@test "header: a block across co_await is counted, and told" {
+@test "header: a block across co_await is counted and reported" {
 	cat >"$T/await.cc" <<-'END'
 		#include <coroutine>
 		#include <cstdio>
@@ -502,7 +502,7 @@ columns()
 	"$ROOT/test/behave/hooks_check.py" "$T/report" "$T/out" unpaired
 }
 
-@test "header: the examples show what their comments say" {
+@test "header: the examples do what their comments say" {
 	watched "$HP_BUILD/examples/blocks"
 	[ "$(field 'handle a message' calls)" = 40000 ]
 	[ "$(field check calls)" = 40000 ]

@@ -212,7 +212,7 @@ true_counts()
 	true_counts stack adjacent 50 -- coroutines
 }
 
-@test "hooks: coroutines left in the middle, their stacks used again" {
+@test "hooks: coroutines abandoned halfway, their stacks reused" {
 	true_counts stack abandoned 500 -- coroutines
 }
 
@@ -332,7 +332,7 @@ used()
 	true_counts load turns 50
 }
 
-@test "hooks: libraries come and go beside a running thread" {
+@test "hooks: libraries are loaded and unloaded beside a running thread" {
 	export LIBS=$T
 	true_counts load beside 100 -- parallel
 }
@@ -350,7 +350,7 @@ used()
 	[ "$(tr '\n' ' ' <"$T/counts")" = "in_constructor 7 in_destructor 9 library_life 1 " ]
 }
 
-@test "hooks: the program sees nothing of us" {
+@test "hooks: the program does not notice the library" {
 	"$T/hooks_guest.gcc.-O2" show >"$T/bare" 2>"$T/err" </dev/null
 	watched "$T/hooks_guest.gcc.-O2" show </dev/null
 	diff "$T/bare" "$T/out"

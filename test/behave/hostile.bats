@@ -61,11 +61,11 @@ bounded()
 	rm -f "$T/copy" "$T/view"
 }
 
-@test "hostile: an undamaged file that claims 64 GiB costs what it holds" {
+@test "hostile: an undamaged file that claims 64 GiB costs only what it contains" {
 	bounded $((64 << 30))
 }
 
-@test "hostile: lists without an end, in files that claim 1 GiB and 64 GiB" {
+@test "hostile: endless lists in files that claim 1 GiB and 64 GiB" {
 	bounded $((1 << 30)) 1 0.01 0
 	bounded $((1 << 30)) 2 0.1 0
 	bounded $((64 << 30)) 3 0.03 0
@@ -77,7 +77,7 @@ bounded()
 	bounded $((1 << 30)) 5 0 0.05
 }
 
-@test "hostile: counts of records that are as large as the file" {
+@test "hostile: record counts as large as the file" {
 	local seed
 	# Each of them meets that of the threads in one of five.
 	for seed in $(seq 201 208); do
@@ -85,7 +85,7 @@ bounded()
 	done
 }
 
-@test "hostile: many other damages of a file that claims 64 GiB" {
+@test "hostile: many other kinds of damage in a file that claims 64 GiB" {
 	local seed
 	[ -n "$HP_TEST_FULL" ] || skip "HP_TEST_FULL=1 runs it: minutes"
 	for seed in $(seq 100); do

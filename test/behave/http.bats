@@ -99,7 +99,7 @@ query()
 	END
 }
 
-@test "http: the figures are those of the program, and go on" {
+@test "http: the figures are the program's, and keep changing" {
 	[ "$(get /profiler_status | query 'a["pid"]')" = "$pid" ]
 	sells()
 	{
@@ -131,7 +131,7 @@ query()
 	query 'a["raw"] == sorted(a["raw"], key=lambda c: -c["start_ns"])' <"$BATS_TEST_TMPDIR/logs" | grep True
 }
 
-@test "http: what single calls of a function allocated, the newest first" {
+@test "http: allocations of single calls of a function, the newest first" {
 	id=$(get /functions_alloc | query 'next(r["id"] for r in a["raw"] if r["name"] == "basket")')
 	get "/functions_alloc/$id/logs" >"$BATS_TEST_TMPDIR/logs"
 	query '{(l["bytes"], l["alloc_count"]) for l in a["logs"]}, len(a["logs"]) > 2' \
@@ -167,7 +167,7 @@ query()
 	done
 }
 
-@test "http: what there is not says so in JSON" {
+@test "http: missing things get an error in JSON" {
 	get /nope | query 'a["error"]' | grep "Not found"
 	status_is 404
 	get /functions_timing/4000000/logs | query 'a["error"]' | grep "4000000 not found"
@@ -186,7 +186,7 @@ query()
 	status_is 414
 }
 
-@test "http: a page of another origin gets nothing" {
+@test "http: pages of other origins get nothing" {
 	get /threads -H "Origin: http://evil.example"
 	status_is 403
 	get /threads -H "Origin: null"
@@ -208,7 +208,7 @@ query()
 	status_is 200
 }
 
-@test "http: a token is taken bare and as Bearer, and nothing else is" {
+@test "http: a token is accepted bare and as Bearer, and nothing else is" {
 	url=$(serve "$pid" HOTPATH_METRICS_AUTH_TOKEN=s3cret)
 	for header in X: "Authorization: wrong" "Authorization: s3cre" "Authorization: s3crett" "Authorization: Bearer" \
 		"Authorization: Bearer s3cretx" "Authorization: Basic s3cret"; do
@@ -283,7 +283,7 @@ while True:
 END
 }
 
-@test "http: 400 connections of another user keep the owner waiting for nothing" {
+@test "http: 400 connections of another user do not delay the owner" {
 	[ "$(id -u)" = 0 ] || skip "needs to be root"
 	url=$(serve "$pid")
 	port=${url##*:}
@@ -299,7 +299,7 @@ END
 	[ "$(grep -c 200 "$T/owner")" = 10 ]
 }
 
-@test "http: who sends a byte now and then does not stay for ever" {
+@test "http: a client that sends a byte now and then is closed in the end" {
 	[ -n "$HP_TEST_FULL" ] || skip "HP_TEST_FULL=1 runs it: half a minute"
 	url=$(serve "$pid")
 	port=${url##*:}
@@ -316,7 +316,7 @@ except OSError:
 END
 }
 
-@test "http: a busy port is no trouble" {
+@test "http: a busy port is replaced" {
 	port=${url##*:}
 	out=$(mktemp "$T/serve.XXXXXX")
 	"$HP_BUILD/hotpath" serve "$pid" --port "${port%/}" >"$out" 2>"$out.err" 3>&- &
@@ -334,7 +334,7 @@ is_in()
 	grep -q "^State:.$1" "/proc/$2/status"
 }
 
-@test "http: a server that is stopped for a while goes on" {
+@test "http: a server that was stopped for a while continues" {
 	url=$(serve "$pid")
 	server=$(cat "$(grep -l -x "$url" "$T"/serve.?????? | head -n 1).pid")
 	kill -STOP "$server"
@@ -344,14 +344,14 @@ is_in()
 	[ "$(get /profiler_status | query 'a["pid"]')" = "$pid" ]
 }
 
-@test "http: a run that is over can be looked at, too" {
+@test "http: a finished run can be served, too" {
 	"$HP_RUN" --format none "$HP_BUILD/examples/basic" >/dev/null 2>&1
 	url=$(serve basic)
 	get /functions_timing | query 'a["raw"][0]["name"]' | grep main
 	get /profiler_status | query 'a["is_live"]' | grep False
 }
 
-@test "http: a list that nothing fills yet says so" {
+@test "http: an empty list says so" {
 	local name
 	for name in sql http server io; do
 		get "/$name" | query 'a["message"]' | grep -x 'this version of hotpath does not record it'
@@ -395,7 +395,7 @@ fits()
 	get /functions_timing | query '"sampled_calls" in a["data"][0]' | grep False
 }
 
-@test "http: an answer in another shape is found out" {
+@test "http: an answer in another shape is detected" {
 	get /functions_timing | sed 's/"calls":\([0-9]*\)/"calls":"\1"/' >"$BATS_TEST_TMPDIR/answer"
 	run python3 "$ROOT/test/behave/shape.py" check "$ROOT/test/behave/shapes/0.30.json" functions_timing \
 		<"$BATS_TEST_TMPDIR/answer"
@@ -533,7 +533,7 @@ END
 	fi
 }
 
-@test "http: clients that are slow, broken or hostile keep nobody else waiting" {
+@test "http: slow, broken or hostile clients delay nobody else" {
 	port=${url##*:}
 	timeout 100 python3 - "${port%/}" <<'END'
 import http.client, json, socket, sys, time
@@ -568,7 +568,7 @@ for data in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 20, b"\x00" * 100
     assert b" 200 " not in got, (data[:40], got)
     s.close()
 assert ask()[0] == 200
-# A body without end, and many clients that connect and leave.
+# A body that is never complete, and many clients that connect and leave.
 s, got = send(b"GET /threads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" + b"x" * 3000000)
 s.close()
 for _ in range(300):
@@ -592,7 +592,7 @@ END
 	kill -0 "$pid"
 }
 
-@test "http: the CPU time of a session never gets less, with many short threads and processes" {
+@test "http: the CPU time of a session never decreases, with many short threads and processes" {
 	compile churn -O1 -lpthread <<-'END'
 		#include <pthread.h>
 		#include <stdio.h>

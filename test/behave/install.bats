@@ -52,7 +52,7 @@ in_own_system()
 		$1"
 }
 
-@test "install: every kind of file is where it is looked for" {
+@test "install: every kind of file is in its place" {
 	for file in bin/hotpath bin/hotpath-run libexec/hotpath/hotpath-sampler lib/libhotpath.so \
 		lib/pkgconfig/hotpath.pc lib/cmake/hotpath/hotpathConfig.cmake \
 		share/man/man1/hotpath.1 share/man/man1/hotpath-run.1 share/man/man7/hotpath.7 \
@@ -66,7 +66,7 @@ in_own_system()
 	run ! grep -r -E '@[A-Z]+@' "$T/prefix/lib/pkgconfig" "$T/prefix/lib/cmake" "$T/prefix/share/man"
 }
 
-@test "install: run and preload find their parts, also after the tree was moved" {
+@test "install: run and preload find their parts, also after the tree is moved" {
 	cp -a "$T/prefix" "$T/moved"
 	for place in "$T/prefix" "$T/moved"; do
 		"$place/bin/hotpath-run" -f json -o "$T/run.json" "$T/app" || true
@@ -79,7 +79,7 @@ in_own_system()
 	done
 }
 
-@test "install: the library by a link finds its helpers, too" {
+@test "install: the library finds its helpers through a link, too" {
 	mkdir -p "$T/links"
 	ln -sf "$T/prefix/lib/libhotpath.so" "$T/links/real.so"
 	ln -sf real.so "$T/links/libhotpath.so"
@@ -102,7 +102,7 @@ in_own_system()
 	counted "$T/parts2.json"
 }
 
-@test "install: doctor is content with it" {
+@test "install: doctor finds no fault" {
 	run -0 "$T/prefix/bin/hotpath" doctor --json
 	echo "$output" | python3 -c '
 import json, sys
@@ -112,7 +112,7 @@ for name, file in ("library", "lib/libhotpath.so"), ("sampler", "libexec/hotpath
 assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 }
 
-@test "install: again over itself, and uninstall leaves what was there, nothing else" {
+@test "install: repeated over itself; uninstall leaves only what was there before" {
 	mkdir -p "$T/again/share/man" "$T/again/lib"
 	echo mine >"$T/again/lib/mine.so"
 	tree "$T/again" >"$T/before"
@@ -130,14 +130,14 @@ assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 	[[ $output == *"nothing is installed below $T/again"* ]]
 }
 
-@test "install: a folder into which somebody else put something stays" {
+@test "install: a folder with other files stays" {
 	make_it install PREFIX="$T/shared"
 	echo theirs >"$T/shared/share/man/man1/theirs.1"
 	make_it uninstall PREFIX="$T/shared"
 	[ "$(cd "$T/shared" && find . -type f)" = ./share/man/man1/theirs.1 ]
 }
 
-@test "install: by DESTDIR nothing outside of it is touched, and it works where it is unpacked" {
+@test "install: DESTDIR touches nothing outside, and the result works where it is unpacked" {
 	make_it install PREFIX=/opt/hotpath LIBDIR=/opt/hotpath/lib64 DESTDIR="$T/stage"
 	[ -e "$T/stage/opt/hotpath/lib64/libhotpath.so" ]
 	[ ! -e /opt/hotpath ]
@@ -148,7 +148,7 @@ assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 	[ -z "$(find "$T/stage" -mindepth 1)" ]
 }
 
-@test "install: wrong places are told" {
+@test "install: invalid places are reported" {
 	for words in "PREFIX=relative" "PREFIX=/a LIBDIR=/b/lib" "PREFIX=/a\ b"; do
 		eval "run make_as_built -C '$ROOT' B='$HP_BUILD' install $words DESTDIR=$T/wrong"
 		[ "$status" != 0 ]
@@ -173,7 +173,7 @@ assert checks["run"]["level"] == checks["preload"]["level"] == "ok"'
 	[ "$(sort "$T/rest")" = "$(printf '/usr/local/bin\n/usr/local/lib')" ]
 }
 
-@test "install: where ld.so does not look, the path to preload is told" {
+@test "install: where ld.so does not search, the path to preload is printed" {
 	make_it install PREFIX="$T/aside"
 	grep -q "LD_PRELOAD=$T/aside/lib/libhotpath.so" "$T/make.out"
 	make_it uninstall PREFIX="$T/aside"

@@ -143,7 +143,7 @@ is_true()
 	is_true
 }
 
-@test "interrupt: a processor goes, and comes back" {
+@test "interrupt: a processor goes offline and comes back" {
 	only_in_full
 	[ -w /sys/devices/system/cpu/cpu1/online ] || skip "processors cannot be taken away here"
 	begin

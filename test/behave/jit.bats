@@ -71,7 +71,7 @@ teardown_file()
 	eventually helpers_are_gone
 }
 
-@test "jit: JIT code has its map's names, whatever else was at such a place" {
+@test "jit: JIT code has its map's names, whatever was at the same address before" {
 	HOTPATH_REPORT=functions-cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
 		"$HP_RUN" "$T/made" "$T/made" >"$T/map"
 	[ "$(jq -r '.functions_cpu.raw | length' "$T/json")" -gt 0 ] || skip "no samples: $(jq -r .functions_cpu.message "$T/json")"
@@ -86,7 +86,7 @@ own_rows()
 	grep -cE '^hp_[a-z_]+ ' "$1" || true
 }
 
-@test "cpu: the profiler's own code is one row, the last, and in no share of the program's" {
+@test "cpu: the profiler's own code is one row, the last, and in none of the program's shares" {
 	HOTPATH_REPORT=functions-cpu,alloc-sites "$HP_RUN" "$T/keeper" 2>"$T/table"
 	grep -q "([0-9,]* samples" "$T/table" || skip "no samples here"
 	cat "$T/table"

@@ -100,7 +100,7 @@ again()
 	gzip -t "$file"
 }
 
-@test "kept: it says what the first report said" {
+@test "kept: it has the contents of the first report" {
 	record HOTPATH_REPORT_LABEL="with a	tab" HOTPATH_USER_METADATA=k=v,build=7 -- "$T/app"
 	again >"$BATS_TEST_TMPDIR/again"
 	cmp "$BATS_TEST_TMPDIR/json" "$BATS_TEST_TMPDIR/again"
@@ -117,7 +117,7 @@ assert report["functions_timing"]["data"][0]["location"]["file"].endswith("app.c
 END
 }
 
-@test "kept: the same after the program was rebuilt, and after it is gone" {
+@test "kept: the same after the program is rebuilt or deleted" {
 	cp "$T/app" "$BATS_TEST_TMPDIR/mine"
 	record -- "$BATS_TEST_TMPDIR/mine"
 	echo 'void other(void) {} int main(void) { other(); return 0; }' |
@@ -128,7 +128,7 @@ END
 	again | cmp - "$BATS_TEST_TMPDIR/json"
 }
 
-@test "kept: paths of allocations, with what was inlined, when the program is gone" {
+@test "kept: paths of allocations, with inlined functions, after the program is deleted" {
 	compile_allocator "$BATS_TEST_TMPDIR/mine"
 	record -- "$BATS_TEST_TMPDIR/mine"
 	rm "$BATS_TEST_TMPDIR/mine"
@@ -154,7 +154,7 @@ assert all(row["p1_ns"] <= row["p99_ns"] for row in table["raw"])
 END
 }
 
-@test "kept: read where there is nothing of ours but the command" {
+@test "kept: read with only the command installed" {
 	[ "$(id -u)" = 0 ] || skip "needs to be root for chroot"
 	record -- "$T/app"
 	root=$BATS_TEST_TMPDIR/root
@@ -200,7 +200,7 @@ END
 	[ "$(kept_runs | awk 'NR > 1 { printf "%s", $NF }')" = dcb ]
 }
 
-@test "kept: cleaning up leaves alone what is not ours" {
+@test "kept: cleaning up removes only our files" {
 	HOTPATH_KEEP=1 "$HP_RUN" "$T/app" 2>/dev/null
 	mine=$(files)
 	mkdir "$kept/20000101T000000Z-folder-1.hp.gz"
@@ -226,7 +226,7 @@ END
 	[ -e "$kept/.20000101T000000Z-busy-1.hp.gz.79" ]
 }
 
-@test "kept: sessions that end at once do not get in each other's way" {
+@test "kept: sessions that end at the same time do not disturb each other" {
 	for _ in $(seq 20); do
 		HOTPATH_KEEP=5 HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/app" 2>>"$BATS_TEST_TMPDIR/err" &
 	done
@@ -267,7 +267,7 @@ kept_spare()
 	rm -r "$spare"
 }
 
-@test "kept: without a folder of the user's, in one that is his alone" {
+@test "kept: without a home folder, in a private one" {
 	mkdir "$BATS_TEST_TMPDIR/elsewhere" "$XDG_STATE_HOME"
 	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$kept"
 	kept_spare "is a link"
@@ -289,7 +289,7 @@ kept_spare()
 	"$hotpath" report "$(kept_runs | awk '$NF == "b" { print $4 }')" | grep -w '^\[hotpath\].* b'
 }
 
-@test "kept: where nothing can be kept, one line says so" {
+@test "kept: if nothing can be kept, one line says so" {
 	unset XDG_STATE_HOME
 	HOTPATH_TEST_SPARE=/proc
 	HOME= kept_nowhere "HOME: is not set"
@@ -321,7 +321,7 @@ kept_spare()
 	[[ $output == *"left "*"not kept: "*"No space left"*"status 0" ]]
 }
 
-@test "kept: a full file system leaves no file where the record was to be" {
+@test "kept: a full file system leaves no partial record" {
 	unshare -rm true 2>/dev/null || skip "no mount namespaces here"
 	small=$BATS_TEST_TMPDIR/small
 	mkdir "$small"
@@ -375,7 +375,7 @@ kept_spare()
 	"$hotpath" report -f json | grep -q '"label":"bare"'
 }
 
-@test "kept: out of a pipe, and a segment in the same ways" {
+@test "kept: from a pipe; a segment, too" {
 	record HOTPATH_SEGMENT_PATH="$BATS_TEST_TMPDIR/segment" -- "$T/app"
 	again - <"$(files)" | cmp - "$BATS_TEST_TMPDIR/json"
 	cat "$(files)" | again - | cmp - "$BATS_TEST_TMPDIR/json"
@@ -399,7 +399,7 @@ refused()
 	[[ $output == *"$2"*"$1"* ]]
 }
 
-@test "kept: what is damaged is told" {
+@test "kept: damage is reported" {
 	record -- "$T/app"
 	bad=$BATS_TEST_TMPDIR/bad
 	head -c -9 "$(files)" >"$bad"
@@ -462,7 +462,7 @@ END
 }
 
 # A reader written from doc/internals/files.md, using the reader written from segment/FORMAT.md.
-@test "kept: the format is what its page says" {
+@test "kept: the format matches its documentation" {
 	record -- "$T/app"
 	python3 "$ROOT/test/behave/read_kept.py" "$(files)" "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/names"
 	python3 "$ROOT/test/behave/read_format.py" "$BATS_TEST_TMPDIR/segment" >"$BATS_TEST_TMPDIR/read"

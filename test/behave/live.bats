@@ -117,7 +117,7 @@ print(sum(row["calls"] for row in rows if row["name"] == sys.argv[1]))' "$1"
 	"$hotpath" report --session "$ticker" --folded | grep "ticker::main;tick "
 }
 
-@test "live: the pid of the process that started the program will do" {
+@test "live: the pid of the process that started the program also works" {
 	sh -c 'LD_PRELOAD=$1 "$2" 0; :' sh "$HP_LIB" "$T/ticker" >"$BATS_TEST_TMPDIR/out" 2>/dev/null 3>&- &
 	parent=$!
 	eventually grep up "$BATS_TEST_TMPDIR/out"
@@ -129,7 +129,7 @@ print(sum(row["calls"] for row in rows if row["name"] == sys.argv[1]))' "$1"
 	[[ $output == *'"name":"tick"'* ]]
 }
 
-@test "live: who looks is no part of the session" {
+@test "live: a reader does not join the session" {
 	start_ticker
 	for _ in 1 2 3; do
 		"$hotpath" report --session "$ticker" >/dev/null
@@ -145,7 +145,7 @@ names = {row["name"] for row in json.load(open(sys.argv[1]))["threads"]["raw"]}
 assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
 }
 
-@test "live: a session that there is not" {
+@test "live: a session that does not exist" {
 	run "$hotpath" report --session 999999999
 	[ "$status" = 1 ]
 	[[ $output == *999999999*"there is none"*"hotpath list"* ]]
@@ -165,7 +165,7 @@ assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
 	[[ $output == *"there is none"* ]]
 }
 
-@test "live: those who never answer have one time limit for all, and the others are listed" {
+@test "live: sessions that never answer share one time limit, and the others are listed" {
 	start_ticker
 	start_fakes silent
 	# 2 s for each of the 20 would exceed the total.
@@ -175,7 +175,7 @@ assert names <= {"ticker"}, names' "$BATS_TEST_TMPDIR/json"
 	timeout 20 "$hotpath" report --session "$ticker" | grep "so far"
 }
 
-@test "live: other users' sessions are asked only on request" {
+@test "live: other users' sessions are queried only on request" {
 	[ "$(id -u)" = 0 ] || skip "needs to be root"
 	be_alone
 	start_ticker
@@ -214,7 +214,7 @@ listed_of()
 	[ "$listed" = 0 ]
 }
 
-@test "live: one's own sessions are listed beside any number of another user's that never answer" {
+@test "live: the user's own sessions are listed beside any number of another user's that never answer" {
 	[ "$(id -u)" = 0 ] || skip "needs to be root"
 	be_alone
 	start_fakes foreign 400
@@ -222,7 +222,7 @@ listed_of()
 	"${inside[@]}" "$hotpath" list --all | grep running | grep " $ticker "
 }
 
-@test "live: another user's session that claims root's process is not asked about that" {
+@test "live: another user's session that claims root's process is not queried about it" {
 	[ "$(id -u)" = 0 ] || skip "needs to be root"
 	be_alone
 	# From there its own session is out of reach, and the other is not.
@@ -237,7 +237,7 @@ listed_of()
 	grep -x "asked: 1" "$BATS_TEST_TMPDIR/fakes"
 }
 
-@test "live: a segment that is cut off while it is listed" {
+@test "live: a segment that is truncated while it is listed" {
 	be_alone
 	start_fakes cut
 	for _ in $(seq 20); do
@@ -248,7 +248,7 @@ listed_of()
 	eventually grep "asked: 20" "$BATS_TEST_TMPDIR/fakes"
 }
 
-@test "live: what outlives the program is in its file in the end, and there is one file" {
+@test "live: processes that outlive the program are in its one file in the end" {
 	LD_PRELOAD=$HP_LIB "$T/ticker" 40 f "$BATS_TEST_TMPDIR/go" >"$BATS_TEST_TMPDIR/out" \
 		2>"$BATS_TEST_TMPDIR/err" 3>&-
 	touch "$BATS_TEST_TMPDIR/go"
@@ -261,7 +261,7 @@ listed_of()
 	[ "$(find "$XDG_STATE_HOME" -name '*.hp.gz' | wc -l)" = 1 ]
 }
 
-@test "live: a run whose helper was killed is kept all the same" {
+@test "live: a run is kept even if its helper was killed" {
 	LD_PRELOAD=$HP_LIB "$T/session" kill-helper >/dev/null 2>&1 || true
 	[ "$(find "$XDG_STATE_HOME" -name '*-session-*.hp.gz' | wc -l)" = 1 ]
 	"$HP_RUN" "$T/session" kill-helper >/dev/null 2>&1 || true
@@ -270,7 +270,7 @@ listed_of()
 }
 
 # The report stage waits for a file that is made when the program is gone.
-@test "live: when exit could not wait, a line says where the report will be" {
+@test "live: if exit cannot wait, a line says where the report will be" {
 	unset HOTPATH_EXIT_WAIT_MS
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	ln -s "$HP_BUILD/hotpath-sampler" "$BATS_TEST_TMPDIR/bin/"
@@ -304,7 +304,7 @@ over()
 	echo "$output"
 }
 
-@test "shutdown: after its time the program is ended, and hotpath-run returns 0" {
+@test "shutdown: the program is ended after its time, and hotpath-run returns 0" {
 	over "$HP_RUN" "$T/ticker" 0
 	[ "$status" = 0 ]
 	[[ $output == up*"ended by HOTPATH_SHUTDOWN_MS"*"tick "* ]]
@@ -322,7 +322,7 @@ over()
 	[[ $output == up*bye*"ended by HOTPATH_SHUTDOWN_MS"* ]]
 }
 
-@test "shutdown: one that does not listen is killed" {
+@test "shutdown: a program that ignores the signal is killed" {
 	over "$HP_RUN" "$T/ticker" 0 i
 	[ "$status" = 0 ]
 	[[ $output == *"ended by HOTPATH_SHUTDOWN_MS"*"tick "* ]]
@@ -339,7 +339,7 @@ over()
 	eventually gone
 }
 
-@test "shutdown: a program that ends earlier ends as ever" {
+@test "shutdown: a program that ends earlier ends as usual" {
 	HOTPATH_SHUTDOWN_MS=100000 run "$HP_RUN" "$T/ticker" 3
 	[ "$status" = 7 ]
 	[[ $output != *HOTPATH_SHUTDOWN_MS* ]]

@@ -27,7 +27,7 @@ as_said()
 }
 
 # A preemption between the program's clock reading and ours counts in only one of them.
-@test "locks: waits and holds are those that the program measured" {
+@test "locks: waits and holds match the program's measurements" {
 	up_to_3 as_said mutex contended 25
 	up_to_3 as_said mutex holds 25
 }
@@ -69,13 +69,13 @@ as_said()
 	[ "$(du -k "$T/many.segment" | cut -f 1)" -lt 1024 ]
 }
 
-@test "locks: who waits is told with who had it" {
+@test "locks: a wait is reported with its holder" {
 	LD_PRELOAD=$HP_LIB "$T/mutex" contended >"$T/said"
 	lock_rows waits object kind at holder | tee "$T/rows"
 	grep -q '^contended mutex once (locks_mutex.c:[0-9]*) once (locks_mutex.c:[0-9]*)$' "$T/rows"
 }
 
-@test "locks: nothing is recorded that no section asks for" {
+@test "locks: nothing is recorded that no section needs" {
 	HOTPATH_REPORT=functions-timing,threads with_us mutex hammer
 	run -1 grep mutexes "$T/report"
 	HOTPATH_REPORT=functions-timing HOTPATH_SEGMENT_PATH=$T/off.segment LD_PRELOAD=$HP_LIB "$T/mutex" hammer
@@ -83,7 +83,7 @@ as_said()
 	[ -z "$(lock_rows mutexes label)" ]
 }
 
-@test "locks: a kept run names its locks when the program is gone" {
+@test "locks: a kept run names its locks after the program is deleted" {
 	cp "$T/mutex" "$T/gone"
 	unset HOTPATH_OUTPUT_PATH
 	LD_PRELOAD=$HP_LIB "$T/gone" kinds >/dev/null 2>&1
@@ -117,12 +117,12 @@ as_said()
 	[ -z "$(lock_rows waits object at | grep never)" ]
 }
 
-@test "locks: programs of the old condition variables get those" {
+@test "locks: programs linked with the old condition variables get those" {
 	with_us cond old
 	[ "$(cat "$T/out")" = "no such version here" ] || lock_rows conds count timeouts signals | grep -q '^1 1 1$'
 }
 
-@test "locks: rwlocks, both sides, and what they return" {
+@test "locks: rwlocks, both sides, and return values" {
 	with_us others rwlock
 	lock_rows rw_locks label read_count write_count read_failed_tries write_failed_tries read_timeouts \
 		write_timeouts read_contended | tee "$T/rows"
@@ -145,7 +145,7 @@ as_said()
 	[ "$(lock_rows sems label wait_max_ns | sed -n 's/^sem //p')" -gt 10000000 ]
 }
 
-@test "locks: barriers, and who waits for threads" {
+@test "locks: barriers, and waits for threads" {
 	with_us others barrier
 	[ "$(lock_rows barriers label count)" = "barrier 300" ]
 	lock_rows waits kind at | grep -q '^join [a-z_]* (locks_others.c:[0-9]*)$'
@@ -193,7 +193,7 @@ asleep()
 	lock_rows waiting object kind cycle | grep -q '^first mutex 1$'
 }
 
-@test "locks: a program that hangs is asked who waits for whom" {
+@test "locks: a hanging program shows who waits for whom" {
 	"$HP_RUN" "$T/deadlock" >"$T/said" 2>"$T/err" &
 	eventually grep -q stuck "$T/said"
 	eventually asleep "$T/deadlock"
@@ -206,7 +206,7 @@ asleep()
 	grep -q '^waiting - ' "$T/asked"
 }
 
-@test "locks: those that are taken in both orders are told, once" {
+@test "locks: locks that are taken in both orders are reported, once" {
 	with_us order
 	lock_rows lock_order first second at contrary_at | tee "$T/rows"
 	[ "$(wc -l <"$T/rows")" = 1 ]

@@ -45,7 +45,7 @@ inside()
 	up_to_3 inside recursive
 }
 
-@test "locks: holds in which the thread reads from a pipe are in the interval" {
+@test "locks: holds during reads from a pipe are in the interval" {
 	up_to_3 inside reading
 }
 

@@ -23,7 +23,7 @@ setup()
 	rm -f "$T/report" "$T/data"
 }
 
-@test "locks: who waits for what another thread does once, and for whom" {
+@test "locks: waits for another thread's pthread_once, and for which thread" {
 	with_us files once
 	lock_rows waits object kind at holder count | tee "$T/rows"
 	grep -q '^once once late (locks_files.c:[0-9]*) run_once (locks_files.c:[0-9]*) 1$' "$T/rows"
@@ -44,7 +44,7 @@ setup()
 	[ "$(lock_rows file_locks write_wait_max_ns)" -gt 10000000 ]
 }
 
-@test "locks: a stream, locked again by who has it" {
+@test "locks: a stream, locked again by its owner" {
 	with_us files stream
 	lock_rows mutexes type_name count contended failed_tries | tee "$T/rows"
 	grep -q '^FILE 102 1 1$' "$T/rows"
@@ -69,7 +69,7 @@ setup()
 }
 
 # No call creates these, so they are identified by the block that contains them.
-@test "locks: several in one block of the heap are told apart by their place in it" {
+@test "locks: several in one heap block are distinguished by their offset" {
 	gcc -x c -g -O1 -o "$T/block" - -lpthread <<-'END'
 	#include <pthread.h>
 	#include <stdlib.h>
@@ -105,7 +105,7 @@ setup()
 	END
 }
 
-@test "locks: members of types and of variables are called so" {
+@test "locks: members of types and of variables have their names" {
 	command -v g++ >/dev/null || skip "no g++ here"
 	LANGUAGE=c++ CC=g++ compile owned -std=c++17 <<-'EOF'
 		#include <condition_variable>
@@ -173,7 +173,7 @@ setup()
 	[ "$(grep -c 'owned.c++:[0-9]*+0x18$' "$T/rows")" = 1 ]
 }
 
-@test "locks: those that the program gave names" {
+@test "locks: locks that the program names" {
 	with_us label
 	lock_rows mutexes label count objects | tee "$T/rows"
 	grep -q '^shard 2000 1000$' "$T/rows"
@@ -184,7 +184,7 @@ setup()
 	lock_rows sems label count posts | grep -q '^tokens 0 1$'
 }
 
-@test "locks: whole call paths, of who waits and of who releases" {
+@test "locks: complete call paths of waiting and of releasing" {
 	with_us path
 	lock_rows waits object kind count frames released_by | tee "$T/rows"
 	grep -q -E '^mutex mutex 2 take<parse<main<.* give_back<write_out<writer<' "$T/rows"
@@ -203,7 +203,7 @@ setup()
 	grep -q '^mutex take (locks_path.c:[0-9]*) 4 write_out (locks_path.c:[0-9]*)$' "$T/rows"
 }
 
-@test "threads: who made them, what they run, and what they mostly did" {
+@test "threads: their creator, their function, and what they mostly did" {
 	LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
 	lock_rows thread_states name routine made_by frames mostly | tee "$T/rows"
 	grep -q -E '^locker locker start_pool \(threads_states.c:[0-9]*\) ← main start_pool<main<.* [0-9]*% waited for a lock, jobs$' "$T/rows"
@@ -221,7 +221,7 @@ setup()
 	[ -z "$(lock_rows thread_states name)" ]
 }
 
-@test "threads: those that end between two looks are listed, with what they told themselves" {
+@test "threads: threads that end between two scans are listed, with their own records" {
 	compile brief <<'END'
 #include <pthread.h>
 #include <stddef.h>
@@ -252,7 +252,7 @@ END
 	grep -E '^note  *[1-6] threads? (was|were) too short to be watched: ' "$T/report"
 }
 
-@test "threads: one that ends between two looks has the name that it gave itself" {
+@test "threads: a thread that ends between two scans has the name that it gave itself" {
 	compile named <<'END'
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -283,7 +283,7 @@ END
 	done
 }
 
-@test "locks: a circle of three is told, once, and so says Helgrind" {
+@test "locks: a circle of three is reported once, as by Helgrind" {
 	with_us circle
 	lock_rows lock_order first second locks | tee "$T/rows"
 	[ "$(wc -l <"$T/rows")" = 2 ]
@@ -294,7 +294,7 @@ END
 	[ "$(grep -c 'lock order ".*" violated' "$T/helgrind")" = 2 ]
 }
 
-@test "locks: who is late at a barrier" {
+@test "locks: the latest thread at a barrier" {
 	LD_PRELOAD=$HP_LIB "$T/barrier" >"$T/said"
 	lock_rows barriers label count latest | tee "$T/rows"
 	[ "$(cat "$T/rows")" = "barrier 15 barrier $(cat "$T/said")" ]
@@ -303,7 +303,7 @@ END
 	[ "$(lock_rows barriers threads | grep -o "'count': 5" | wc -l)" = 3 ]
 }
 
-@test "threads: those that end before anybody looks are listed, too" {
+@test "threads: threads that end before the first scan are listed, too" {
 	with_us circle
 	lock_rows thread_states routine frames | tee "$T/rows"
 	[ "$(grep -c '^both main<' "$T/rows")" = 7 ]

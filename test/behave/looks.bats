@@ -34,7 +34,7 @@ start_counting()
 	url=$(cat "$T/url")
 }
 
-@test "looks: each tells what a first one would tell" {
+@test "looks: each refresh gives the result of a first reading" {
 	# Threads that end and others that take their place, children, functions that come later,
 	# recursion, longjmp, locks and memory; histograms are not requested at each refresh.
 	run timeout 200 python3 "$ROOT/test/behave/looks.py" same "$HP_BUILD/hotpath" "${ROUNDS:-6}" \
@@ -49,7 +49,7 @@ start_counting()
 	run -0 timeout 100 python3 "$ROOT/test/behave/looks.py" age "$url" "$T/counter" 5
 }
 
-@test "looks: who finds too many connections is told at once" {
+@test "looks: beyond the limit a connection is refused at once" {
 	local count=2000
 	start_counting
 	[ -z "$HP_TEST_FULL" ] || count=10000

@@ -31,13 +31,13 @@ mode()
 		LD_PRELOAD="$HP_LIB" "$T/loops" "$1" >"$T/$1.said"
 }
 
-said()
+own()
 {
 	sed -n "s/^$2 //p" "$T/$1.said"
 }
 
-# told MODE EXPRESSION - evaluates it on the section, `a`, and its rows with plain numbers, `r`
-told()
+# reported MODE EXPRESSION - evaluates it on the section, `a`, and its rows with plain numbers, `r`
+reported()
 {
 	python3 -c 'import json, sys
 a = json.load(open(sys.argv[1]))["tokio_runtime"]
@@ -46,75 +46,75 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 }
 
 @test "waits and events of a loop are the program's own" {
-	[ "$(told epoll 'len(r)')" = 1 ]
-	[ "$(told epoll 'r[0]["waits"]')" = "$(said epoll waits)" ]
-	[ "$(told epoll 'r[0]["events"]')" = "$(said epoll events)" ]
-	[ "$(told epoll 'r[0]["park_count"]')" = "$(said epoll waits)" ]
-	[ "$(told epoll 'r[0]["busy_spans"]')" = 499 ]
+	[ "$(reported epoll 'len(r)')" = 1 ]
+	[ "$(reported epoll 'r[0]["waits"]')" = "$(own epoll waits)" ]
+	[ "$(reported epoll 'r[0]["events"]')" = "$(own epoll events)" ]
+	[ "$(reported epoll 'r[0]["park_count"]')" = "$(own epoll waits)" ]
+	[ "$(reported epoll 'r[0]["busy_spans"]')" = 499 ]
 }
 
 @test "the longest busy span is the program's stall" {
 	local most around stall
 
-	most=$(told epoll 'r[0]["busy_max_ns"]')
-	stall=$(said epoll stall_ns)
-	around=$(said epoll around_ns)
+	most=$(reported epoll 'r[0]["busy_max_ns"]')
+	stall=$(own epoll stall_ns)
+	around=$(own epoll around_ns)
 	# On a busy machine another stall may be longer; one this long is in the list.
 	[ "$most" -ge $((stall - stall / 500)) ]
-	[ "$(told epoll "any($stall * 0.998 <= s['duration_ns'] <= $around * 1.002 for s in r[0]['longest_spans'])")" = True ]
+	[ "$(reported epoll "any($stall * 0.998 <= s['duration_ns'] <= $around * 1.002 for s in r[0]['longest_spans'])")" = True ]
 }
 
 @test "the call that made a busy span long is named" {
-	[ "$(told hooked "[s['what'] for s in r[0]['longest_spans'] if s['duration_ns'] >= $(said hooked stall_ns) * 0.998 and s.get('known_by') == 'call'][:1]")" = "['stall']" ]
+	[ "$(reported hooked "[s['what'] for s in r[0]['longest_spans'] if s['duration_ns'] >= $(own hooked stall_ns) * 0.998 and s.get('known_by') == 'call'][:1]")" = "['stall']" ]
 }
 
-@test "a span above HOTPATH_LOOP_LAG_MS is told" {
+@test "a span above HOTPATH_LOOP_LAG_MS is reported" {
 	grep -E "^[0-9]+ busy spans? above 10.00 ms, the longest " "$T/hooked.txt"
 }
 
 @test "busy and waiting time add up to the loop's life" {
 	local sum all
 
-	sum=$(told epoll 'r[0]["busy_ns"] + r[0]["wait_ns"]')
-	all=$(said epoll all_ns)
+	sum=$(reported epoll 'r[0]["busy_ns"] + r[0]["wait_ns"]')
+	all=$(own epoll all_ns)
 	[ "$sum" -le $((all + all / 500)) ]
 	[ "$sum" -ge $((all / 2)) ]
 }
 
-@test "descriptors: added, and taken away when they are closed" {
-	[ "$(told epoll 'r[0]["descriptors_added"]')" = 2 ]
-	[ "$(told epoll 'r[0]["descriptors"]')" = 2 ]
+@test "descriptors: added, and removed when closed" {
+	[ "$(reported epoll 'r[0]["descriptors_added"]')" = 2 ]
+	[ "$(reported epoll 'r[0]["descriptors"]')" = 2 ]
 }
 
 @test "timeouts that expire make a loop, and are not early" {
-	[ "$(told timers 'len(r)')" = 1 ]
-	[ "$(told timers 'r[0]["timeouts"]')" = 40 ]
-	[ "$(told timers 'r[0]["timeouts_late_avg_ns"] > 0')" = True ]
-	[ "$(told timers 'r[0]["timeouts_late_max_ns"] >= r[0]["timeouts_late_avg_ns"]')" = True ]
+	[ "$(reported timers 'len(r)')" = 1 ]
+	[ "$(reported timers 'r[0]["timeouts"]')" = 40 ]
+	[ "$(reported timers 'r[0]["timeouts_late_avg_ns"] > 0')" = True ]
+	[ "$(reported timers 'r[0]["timeouts_late_max_ns"] >= r[0]["timeouts_late_avg_ns"]')" = True ]
 }
 
-@test "timers of one length beside work make a loop, too" {
-	[ "$(told ticks '[(x["waits"], x["park_count"], x["timeouts"]) for x in r]')" = "[(80, 40, 40)]" ]
+@test "timers of one length with work in between make a loop, too" {
+	[ "$(reported ticks '[(x["waits"], x["park_count"], x["timeouts"]) for x in r]')" = "[(80, 40, 40)]" ]
 }
 
 @test "timerfds: reads, missed expirations and lateness are the program's own" {
-	[ "$(told timerfd 'len(r)')" = 1 ]
-	[ "$(told timerfd 'r[0]["timer_reads"]')" = "$(said timerfd timer_reads)" ]
-	[ "$(told timerfd 'r[0]["timers_missed"]')" = "$(said timerfd timer_missed)" ]
-	[ "$(said timerfd timer_missed)" -ge 4 ]
+	[ "$(reported timerfd 'len(r)')" = 1 ]
+	[ "$(reported timerfd 'r[0]["timer_reads"]')" = "$(own timerfd timer_reads)" ]
+	[ "$(reported timerfd 'r[0]["timers_missed"]')" = "$(own timerfd timer_missed)" ]
+	[ "$(own timerfd timer_missed)" -ge 4 ]
 	local sum
 
-	sum=$(told timerfd 'round(r[0]["timers_late_avg_ns"] * r[0]["timer_reads"])')
+	sum=$(reported timerfd 'round(r[0]["timers_late_avg_ns"] * r[0]["timer_reads"])')
 	# The mean is rounded.
-	[ "$sum" -ge $(($(said timerfd timer_least_ns) - 80)) ]
-	[ "$sum" -le $(($(said timerfd timer_most_ns) + 80)) ]
-	[ "$(told timerfd 'r[0]["timers_late_max_ns"] >= 4000000')" = True ]
+	[ "$sum" -ge $(($(own timerfd timer_least_ns) - 80)) ]
+	[ "$sum" -le $(($(own timerfd timer_most_ns) + 80)) ]
+	[ "$(reported timerfd 'r[0]["timers_late_max_ns"] >= 4000000')" = True ]
 }
 
 @test "waits that another thread ended are counted, and not those that the loop ended itself" {
-	[ "$(told remote '[(x["waits"], x["woken_remote"]) for x in r]')" = "[(301, 200)]" ]
-	[ "$(told remote 'a["remote_schedule_count"]')" = 200 ]
-	[ "$(told epoll 'r[0]["woken_remote"]')" = 0 ]
+	[ "$(reported remote '[(x["waits"], x["woken_remote"]) for x in r]')" = "[(301, 200)]" ]
+	[ "$(reported remote 'a["remote_schedule_count"]')" = 200 ]
+	[ "$(reported epoll 'r[0]["woken_remote"]')" = 0 ]
 }
 
 @test "a long busy span is named by samples, and by the wait in it" {
@@ -125,19 +125,19 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 			LD_PRELOAD="$HP_LIB" "$T/loops" "$what" >"$T/$what.said"
 	done
 	jq -e '.functions_cpu.data[] | select(.name == "script")' "$T/lua.json" >"$T/sampled" || skip "nothing may be sampled here"
-	[ "$(said lua cpu_ms)" -ge 200 ] || skip "the processor was someone else's"
-	[ "$(told lua "[(s['what'], s['known_by']) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = "[('script', 'samples')]" ]
+	[ "$(own lua cpu_ms)" -ge 200 ] || skip "the processor was someone else's"
+	[ "$(reported lua "[(s['what'], s['known_by']) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = "[('script', 'samples')]" ]
 	jq -e '.offcpu.data[] | select(.name == "napping")' "$T/nap.json" >"$T/sampled" || skip "no waits are recorded here"
-	[ "$(told nap "[(s['what'], s['known_by']) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = "[('napping', 'samples')]" ]
+	[ "$(reported nap "[(s['what'], s['known_by']) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = "[('napping', 'samples')]" ]
 }
 
-@test "a client that polls for one answer is no loop" {
-	[ "$(told client 'len(r)')" = 0 ]
-	[ "$(told client 'a["message"]')" = "no thread waits for several descriptors again and again" ]
+@test "a client that polls for one answer is not a loop" {
+	[ "$(reported client 'len(r)')" = 0 ]
+	[ "$(reported client 'a["message"]')" = "no thread waits for several descriptors again and again" ]
 }
 
-@test "HOTPATH_LOOP makes a loop of a place that waits, and names it" {
-	[ "$(told named '[(x["label"], x["waits"]) for x in r]')" = "[('answers', 200)]" ]
+@test "HOTPATH_LOOP declares a waiting place a loop, and names it" {
+	[ "$(reported named '[(x["label"], x["waits"]) for x in r]')" = "[('answers', 200)]" ]
 }
 
 @test "a long busy span of a loop that mostly waits is a finding" {
@@ -151,7 +151,7 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	HOTPATH_CPU=auto HOTPATH_SEGMENT_PATH="$T/sampled.segment" "$HP_RUN" "$T/hooked" epoll >"$T/sampled.said"
 	HOTPATH_LOOP_LAG_MS=10 "$HP_BUILD/hotpath" report --export firefox -o "$T/firefox" "$T/sampled.segment" ||
 		skip "nothing may be sampled here"
-	python3 - "$T/firefox" "$(said sampled stall_ns)" <<'END'
+	python3 - "$T/firefox" "$(own sampled stall_ns)" <<'END'
 import gzip, json, sys
 profile, stall_ms = json.load(gzip.open(sys.argv[1])), int(sys.argv[2]) / 1e6
 found = [(m["endTime"][i] - m["startTime"][i], data["what"])
@@ -189,25 +189,25 @@ END
 }
 
 @test "polls of a signal handler do not disturb the loop that it interrupts" {
-	[ "$(told handler 'r[0]["events"]')" = "$(said handler events)" ]
-	[ "$(told handler 'r[0]["waits"]')" = "$(said handler waits)" ]
+	[ "$(reported handler 'r[0]["events"]')" = "$(own handler events)" ]
+	[ "$(reported handler 'r[0]["waits"]')" = "$(own handler waits)" ]
 }
 
-@test "each thread is a loop of its own, and the client beside them none" {
-	[ "$(told threads 'len(r)')" = 2 ]
-	[ "$(told threads 'len({x["tid"] for x in r})')" = 2 ]
-	[ "$(told threads '[x["waits"] for x in r]')" = "[500, 500]" ]
-	[ "$(told threads 'a["num_workers"]')" = 2 ]
+@test "each thread is its own loop, and the client beside them is not one" {
+	[ "$(reported threads 'len(r)')" = 2 ]
+	[ "$(reported threads 'len({x["tid"] for x in r})')" = 2 ]
+	[ "$(reported threads '[x["waits"] for x in r]')" = "[500, 500]" ]
+	[ "$(reported threads 'a["num_workers"]')" = 2 ]
 }
 
 @test "the crate's fields are those of the rows" {
-	[ "$(told epoll 'a["workers"][0]["park_count"] == r[0]["park_count"]')" = True ]
-	[ "$(told epoll 'abs(a["workers"][0]["busy_duration_ms"] - r[0]["busy_ns"] / 1e6) <= 1')" = True ]
-	[ "$(told epoll 'a["io_driver_ready_count"] == r[0]["events"]')" = True ]
-	[ "$(told epoll '"steal_count" in a["workers"][0]')" = False ]
+	[ "$(reported epoll 'a["workers"][0]["park_count"] == r[0]["park_count"]')" = True ]
+	[ "$(reported epoll 'abs(a["workers"][0]["busy_duration_ms"] - r[0]["busy_ns"] / 1e6) <= 1')" = True ]
+	[ "$(reported epoll 'a["io_driver_ready_count"] == r[0]["events"]')" = True ]
+	[ "$(reported epoll '"steal_count" in a["workers"][0]')" = False ]
 }
 
-@test "a running loop is told over HTTP" {
+@test "a running loop is shown over HTTP" {
 	local pid url
 
 	HOTPATH_METRICS_PORT=0 LD_PRELOAD="$HP_LIB" "$T/loops" wait >"$T/wait.said" 2>/dev/null 3>&- &

@@ -21,8 +21,8 @@ recorded()
 		LD_PRELOAD="$HP_LIB" "$@" >"$T/$name.said"
 }
 
-# told NAME EXPRESSION - of the rows, as `r`, and of the program's own numbers, as `own`
-told()
+# reported NAME EXPRESSION - of the rows, as `r`, and of the program's own numbers, as `own`
+reported()
 {
 	python3 - "$T/$1.json" "$T/$1.said" "$2" <<-'END'
 		import json, sys
@@ -35,14 +35,14 @@ told()
 # The program's stall is among the longest busy spans: as long as that, and not above by 5 %, or more by other work.
 stall_is_there()
 {
-	told "$1" "any(own['stalled_ns'] * 0.995 <= s['duration_ns'] <= own['stalled_ns'] * 1.05 + 2e6 for s in r[0]['longest_spans'])"
+	reported "$1" "any(own['stalled_ns'] * 0.995 <= s['duration_ns'] <= own['stalled_ns'] * 1.05 + 2e6 for s in r[0]['longest_spans'])"
 }
 
-@test "libevent: a loop, its events are the calls of its callbacks, and a callback reads back as it is" {
+@test "libevent: a loop, its events are the calls of its callbacks, and a callback reads back unchanged" {
 	gcc -O1 -g -o "$T/loop_event" "$ROOT/test/behave/programs/loop_event.c" -levent_core 2>"$T/cc" || skip "no libevent-dev here"
 	"$T/loop_event" >"$T/plain"
 	recorded event "$T/loop_event"
-	[ "$(told event 'len(r), r[0]["kind"], r[0]["events"] == own["called"], own["reads_back"]')" = "(1, 'libevent', True, 1)" ]
+	[ "$(reported event 'len(r), r[0]["kind"], r[0]["events"] == own["called"], own["reads_back"]')" = "(1, 'libevent', True, 1)" ]
 	[ "$(stall_is_there event)" = True ]
 	[ "$(sed '/stalled/d' "$T/plain")" = "$(sed '/stalled/d' "$T/event.said")" ]
 }
@@ -50,7 +50,7 @@ stall_is_there()
 @test "boost.asio: a loop, and at least as many events as calls of its handlers" {
 	g++ -O1 -g -o "$T/loop_asio" "$ROOT/test/behave/programs/loop_asio.cc" -lpthread 2>"$T/cc" || skip "no libboost-dev here"
 	recorded asio "$T/loop_asio"
-	[ "$(told asio 'len(r), r[0]["kind"], own["called"] <= r[0]["events"] <= own["called"] + 8')" = "(1, 'epoll', True)" ]
+	[ "$(reported asio 'len(r), r[0]["kind"], own["called"] <= r[0]["events"] <= own["called"] + 8')" = "(1, 'epoll', True)" ]
 	[ "$(stall_is_there asio)" = True ]
 }
 
@@ -90,8 +90,8 @@ stall_is_there()
 		print("stalled_ns", stalled)
 	END
 	recorded asyncio "$python" "$T/waits_loop.py"
-	[ "$(told asyncio 'len(r), own["called"] <= r[0]["events"] <= own["called"] + 52')" = "(1, True)" ]
-	[ "$(told asyncio '0 < r[0]["woken_remote"] <= 52')" = True ]
+	[ "$(reported asyncio 'len(r), own["called"] <= r[0]["events"] <= own["called"] + 52')" = "(1, True)" ]
+	[ "$(reported asyncio '0 < r[0]["woken_remote"] <= 52')" = True ]
 	[ "$(stall_is_there asyncio)" = True ]
 }
 
@@ -112,10 +112,10 @@ stall_is_there()
 	wait "$pid" || true
 	rm -rf "${socket%/*}"
 	printf 'reads %s\nstalled_ns %s000\n' "$reads" "$(sort -n "$T/redis.slow" | grep -E '^[0-9]{5,8}$' | tail -1)" >"$T/redis.said"
-	[ "$(told redis 'own["reads"] <= r[0]["events"] <= own["reads"] + 200')" = True ]
+	[ "$(reported redis 'own["reads"] <= r[0]["events"] <= own["reads"] + 200')" = True ]
 	[ "$(stall_is_there redis)" = True ]
 	jq -e '.functions_cpu.data | length > 3' "$T/redis.json" >/dev/null || skip "nothing may be sampled here"
-	[ "$(told redis "[s['what'].startswith('lua') for s in r[0]['longest_spans'] if s['duration_ns'] >= own['stalled_ns'] * 0.995 and s.get('known_by') == 'samples'][:1]")" = "[True]" ]
+	[ "$(reported redis "[s['what'].startswith('lua') for s in r[0]['longest_spans'] if s['duration_ns'] >= own['stalled_ns'] * 0.995 and s.get('known_by') == 'samples'][:1]")" = "[True]" ]
 }
 
 @test "memcached: loops are its worker threads, and events its commands" {
@@ -145,9 +145,9 @@ stall_is_there()
 	kill -INT "$pid"
 	wait "$pid" || true
 	rm -rf "${socket%/*}"
-	[ "$(told memcached 'own["sets"]')" = 2000 ]
-	[ "$(told memcached 'len([x for x in r if x["kind"] == "libevent" and x["events"] >= 500]) == own["threads"] == 2')" = True ]
-	[ "$(told memcached 'own["sets"] <= sum(x["events"] for x in r) <= own["sets"] + 60')" = True ]
+	[ "$(reported memcached 'own["sets"]')" = 2000 ]
+	[ "$(reported memcached 'len([x for x in r if x["kind"] == "libevent" and x["events"] >= 500]) == own["threads"] == 2')" = True ]
+	[ "$(reported memcached 'own["sets"] <= sum(x["events"] for x in r) <= own["sets"] + 60')" = True ]
 }
 
 @test "nginx: events are its requests and connections" {
@@ -181,10 +181,10 @@ stall_is_there()
 	END
 	kill -QUIT "$pid"
 	wait "$pid" || true
-	[ "$(told nginx 'len(r), own["requests"] <= r[0]["events"] <= own["requests"] + 2 * own["accepts"] + 5')" = "(1, True)" ]
+	[ "$(reported nginx 'len(r), own["requests"] <= r[0]["events"] <= own["requests"] + 2 * own["accepts"] + 5')" = "(1, True)" ]
 }
 
-@test "curl, psql and wget that wait for one answer are no loops" {
+@test "curl, psql and wget that wait for one answer are not loops" {
 	local port pid tool
 	/usr/bin/python3 - >"$T/port" 3>&- <<-'END' &
 		import socket, time

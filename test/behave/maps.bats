@@ -26,17 +26,17 @@ run_maps()
 	python3 "$ROOT/test/behave/maps.py" "$T/report" | sort >"$T/ours"
 }
 
-# told WHAT... - the program's own account of its maps matches the report.
-told()
+# matches WHAT... - the program's own account of its maps matches the report.
+matches()
 {
 	run_maps "$@" || return
 	sort "$T/out" | diff - "$T/ours"
 	[ "$(jq '.direct_maps.is_cut_short, .direct_maps.lost_calls' "$T/report" | xargs)" = "false 0" ]
 }
 
-@test "maps: parts unmapped, mapped over and moved: each page is whose it is" {
+@test "maps: parts unmapped, mapped over and moved: each page belongs to its mapper" {
 	for seed in 1 2 3 4 5 6; do
-		told random $seed 3000
+		matches random $seed 3000
 	done
 }
 
@@ -45,8 +45,8 @@ told()
 	python3 "$ROOT/test/behave/maps.py" "$T/report" | diff "$T/out" -
 }
 
-@test "maps: threads, and what one unmaps for another" {
-	told threads 3000
+@test "maps: threads, and maps that one unmaps for another" {
+	matches threads 3000
 }
 
 # Their maps, bytes, and the rest of them, over all paths.
@@ -66,24 +66,24 @@ sums()
 	[ "$(jq '.direct_maps.is_cut_short, .direct_maps.lost_calls' "$T/report" | xargs)" = "false 0" ]
 }
 
-@test "maps: a handler that jumps out of our code ends the figures at most, not the program" {
+@test "maps: a handler that jumps out of our code at most ends the figures, not the program" {
 	LD_PRELOAD=$HP_LIB timeout 100 "$T/maps" jump 3000 >"$T/out"
 	[ "$(cat "$T/out")" = "done" ]
 	[ "$(jq '.direct_maps.live_bytes <= 16384 or .direct_maps.is_cut_short' "$T/report")" = true ]
 }
 
 @test "maps: a forked child has none of its parent's" {
-	told fork
+	matches fork
 }
 
-@test "maps: kinds are told apart; a library's, and the C library's own, are not the program's" {
+@test "maps: kinds are distinguished; a library's maps, and the C library's, are not the program's" {
 	LD_PRELOAD=$HP_LIB "$T/maps" kinds "$T/library.so" >"$T/out"
 	jq -r '.direct_maps.raw[] | "\(.frames[0].function) \(.kind)"' "$T/report" | sort >"$T/ours"
 	sort "$T/out" | diff - "$T/ours"
 	[ "$(jq '.direct_maps.raw[] | select(.kind == "reserved").total_bytes' "$T/report")" = 1099511627776 ]
 }
 
-@test "maps: as many as strace sees the program itself make" {
+@test "maps: as many as strace sees from the program itself" {
 	command -v strace >/dev/null || skip "no strace here"
 	strace -f -e trace=mmap,mremap -o "$T/with" "$T/maps" random 9 1000 >/dev/null
 	strace -f -e trace=mmap,mremap -o "$T/without" "$T/maps" random 9 0 >/dev/null
@@ -91,13 +91,13 @@ sums()
 	[ $(($(grep -c 'mmap\|mremap' "$T/with") - $(grep -c 'mmap\|mremap' "$T/without"))) = "$(jq .direct_maps.mapped_count "$T/report")" ]
 }
 
-@test "maps: not asked for, none" {
+@test "maps: none unless requested" {
 	HOTPATH_REPORT=alloc-sites HOTPATH_SEGMENT_PATH=$T/segment LD_PRELOAD=$HP_LIB "$T/maps" random 1 50 >"$T/out"
 	HOTPATH_REPORT=direct-maps "$HP_BUILD/hotpath" report "$T/segment"
 	[ "$(jq .direct_maps.mapped_count "$T/report")" = 0 ]
 }
 
-@test "maps: what another allocator maps for itself is told apart" {
+@test "maps: another allocator's own maps are separate" {
 	local name file count=0
 	gcc -g -O1 -o "$T/blocks" -x c - <<-'END' -lpthread
 	#include <pthread.h>

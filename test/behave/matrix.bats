@@ -109,7 +109,7 @@ nothing="memory=no trace=no join=no read=no http=403 file=no signals=no,no"
 	is_so "${nothing/http=403/http=no}" unshare --net "${as[@]}"
 }
 
-@test "matrix: root's session, by its worker that gave up root" {
+@test "matrix: root's session, by its worker that dropped root" {
 	local inode helper file token port attack as
 	session_of 0
 	as_user $other

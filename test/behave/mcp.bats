@@ -123,7 +123,7 @@ over_http()
 	ROWS=sems client rows "$HP_BUILD/hotpath" mcp "$T/locks_others.seg"
 }
 
-@test "one program of several is chosen" {
+@test "chooses one of several programs" {
 	RUN=$T/shop.seg PID=$(cat "$T/shop.pid") client chosen "$HP_BUILD/hotpath" mcp
 	client alone "$(cat "$T/url")"
 }
@@ -170,19 +170,19 @@ END
 	kill "$(cat "$T/asks.pid")"
 }
 
-@test "the figures are the program's, and bounded" { stdio figures && over_http figures; }
-@test "bad arguments are told to the agent" { stdio errors && over_http errors; }
+@test "the figures are the program's, and limited" { stdio figures && over_http figures; }
+@test "invalid arguments are reported to the agent" { stdio errors && over_http errors; }
 @test "malformed and huge messages, batches, notifications" { stdio malformed && over_http malformed; }
 @test "over HTTP: headers, methods, pages of others" { over_http headers; }
 
-@test "without a program its start is awaited" {
+@test "without a program, waits for its start" {
 	XDG_STATE_HOME=$T/empty client nothing "$HP_BUILD/hotpath" mcp 424242424 2>"$T/nothing"
 	cat "$T/nothing"
 	# Each call searches for it; a reader of stderr needs to see it once.
 	[ "$(grep -c '424242424' "$T/nothing")" = 1 ]
 }
 
-@test "a token is asked for" {
+@test "a token is required" {
 	HOTPATH_MCP_AUTH_TOKEN=sesame HOTPATH_MCP_PORT=0 LD_PRELOAD=$HP_LIB "$T/shop" stay \
 		>/dev/null 2>"$T/token.err" 3>&- &
 	local pid=$! url body='{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -248,7 +248,7 @@ END
 	[ "${#lines[@]}" -eq 8 ]
 }
 
-@test "the inspector finds nothing to complain of, and the conformance scenarios pass" {
+@test "the inspector finds no fault, and the conformance scenarios pass" {
 	only_in_full
 	mkdir -p "$T/inspect/home"
 	cd "$T/inspect"
@@ -272,7 +272,7 @@ END
 	done
 }
 
-@test "mcp: hotpath serve opens a port for it, too, with a token of its own" {
+@test "mcp: hotpath serve opens a port for it, too, with its own token" {
 	"$HP_BUILD/hotpath" serve --port 0 --mcp-port 0 "$(cat "$T/shop.pid")" >"$T/served" 2>&1 3>&- &
 	server=$!
 	eventually grep 'http.*/mcp$' "$T/served"

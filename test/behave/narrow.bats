@@ -92,8 +92,8 @@ session()
 	report_comes "$BATS_TEST_TMPDIR/report"
 }
 
-# told - nothing is lost, and each of the paths is there.
-told()
+# is_complete - nothing is lost, and each of the paths is there.
+is_complete()
 {
 	python3 - "$BATS_TEST_TMPDIR/report" <<-'PY'
 		import json, sys
@@ -106,15 +106,15 @@ told()
 	PY
 }
 
-@test "narrow: what a process of a moment gave back is given out again" {
+@test "narrow: what a short-lived process returned is reused" {
 	session "'$T/limited' && eventually all_is_given_out && '$T/hungry'"
-	[ "$(told)" = "{}" ]
+	[ "$(is_complete)" = "{}" ]
 }
 
-@test "narrow: a forked child that is left alone with a part does not look beyond it" {
+@test "narrow: a forked child with only a part of the segment does not access the rest" {
 	session "'$T/limited' $BATS_TEST_TMPDIR/said && eventually all_is_given_out && '$T/hungry' &&
 		eventually test -s $BATS_TEST_TMPDIR/said"
-	told
+	is_complete
 	[ "$(cat "$BATS_TEST_TMPDIR/said")" = done ]
-	told | grep lost_threads
+	is_complete | grep lost_threads
 }

@@ -28,7 +28,7 @@ helper_is_there()
 	[ -n "$helper" ]
 }
 
-@test "nofiles: the door of a session where no descriptor is left" {
+@test "nofiles: joining a session when no descriptor is left" {
 	mkfifo "$BATS_TEST_TMPDIR/go"
 	HOTPATH_OUTPUT_FORMAT=none HOTPATH_REPORT=threads HOTPATH_METRICS_SERVER_OFF=1 HOTPATH_KEEP=0 LD_PRELOAD=$HP_LIB \
 		"$T/stay" <"$BATS_TEST_TMPDIR/go" >"$BATS_TEST_TMPDIR/out" 3>&- &

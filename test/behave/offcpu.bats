@@ -189,7 +189,7 @@ within()
 	EOF
 }
 
-@test "offcpu: an ordinary user is told where threads wait, and what for" {
+@test "offcpu: an ordinary user sees where threads wait, and for what" {
 	as_other 8 "$(cat "$T/other")/data"
 	within 0.3 1.1
 	# Threads say where they waited; late checks don't matter.
@@ -202,7 +202,7 @@ within()
 	[ "$(unplaced)" -lt 2 ]
 }
 
-@test "offcpu: the times of waits are right within 2 %, for an ordinary user as for root" {
+@test "offcpu: times of waits are right within 2 %, for an ordinary user and for root" {
 	only_in_full
 	# The program's clock counts it as waiting, too, when another one has the processor.
 	for who in as_other as_somebody; do
@@ -214,7 +214,7 @@ within()
 	done
 }
 
-@test "offcpu: what has no place has no cause, and its time is told" {
+@test "offcpu: waits without a place have no cause, and their time is shown" {
 	as_other 1
 	python3 - "$T/json" "$T/took" <<-'EOF'
 		import json, sys
@@ -226,7 +226,7 @@ within()
 	EOF
 }
 
-@test "offcpu: what programs wait for the helper when they join is not theirs" {
+@test "offcpu: the wait for the helper when joining is not the program's" {
 	# None of these has its own socket.
 	HOTPATH_REPORT=offcpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
 		"$HP_RUN" sh -c 'for i in 1 2 3 4 5 6 7 8; do /bin/sleep 0.01; done'
@@ -235,7 +235,7 @@ within()
 	[ "$(jq '[.offcpu.raw[]? | select(.on == "socket")] | length' "$T/json")" = 0 ]
 }
 
-@test "offcpu: time in which a signal had stopped the program is no wait, and no row" {
+@test "offcpu: time while a signal has stopped the program is not a wait, and not a row" {
 	compile stops -fno-instrument-functions <<-'EOF'
 		#include <signal.h>
 		#include <stdio.h>
@@ -287,7 +287,7 @@ within()
 	EOF
 }
 
-@test "offcpu: who waits more often than the kernel is asked for stacks says where, as root, too" {
+@test "offcpu: threads that wait too often for kernel stacks still have a place, as root, too" {
 	compile naps -fno-instrument-functions <<-'END'
 		#include <pthread.h>
 		#include <time.h>
@@ -330,7 +330,7 @@ within()
 
 # While there are too many waits to record a stack of each, continuing ones are scanned; the last
 # call was another one.
-@test "offcpu: a long wait after many short ones is told with its own stack" {
+@test "offcpu: a long wait after many short ones has its own stack" {
 	[ "$(id -u)" -eq 0 ] || skip "stacks of waits are the kernel's for root alone"
 	cat >"$T/after.c" <<-'END'
 		#include <pthread.h>
@@ -385,8 +385,8 @@ within()
 	[ "$(jq -r '.offcpu.raw[] | select(.on == "child") | .name' "$T/json")" = linger ]
 }
 
-# fibers_are_told - each of their naps has its place.
-fibers_are_told()
+# fibers_are_shown - each of their naps has its place.
+fibers_are_shown()
 {
 	other=$(cat "$T/other")
 	rm -f "$other/json"
@@ -400,7 +400,7 @@ fibers_are_told()
 	[ "$(jq '[.offcpu.raw[] | select(.name == "nap") | .waits] | add' "$other/json")" = 7 ]
 }
 
-@test "offcpu: fibers below a thread's stack that has no guard, and what was above one is unmapped" {
+@test "offcpu: fibers below a thread's stack without a guard page, with unmapped memory above" {
 	compile fibers -D_GNU_SOURCE -fno-instrument-functions <<-'END'
 		#include <pthread.h>
 		#include <stdio.h>
@@ -459,5 +459,5 @@ fibers_are_told()
 	END
 	install -m 755 "$T/fibers" "$(cat "$T/other")/fibers"
 	# On a busy machine, the first nap is over when the counters are opened.
-	up_to_3 fibers_are_told
+	up_to_3 fibers_are_shown
 }

@@ -129,15 +129,15 @@ killed()
 	judge "$1" "$earliest" "$(clock)"
 }
 
-@test "open: a call that waits when the program is killed" {
+@test "open: a call is waiting when the program is killed" {
 	killed waits
 }
 
-@test "open: a call with short callees when the program is killed" {
+@test "open: a call with short callees is in progress when the program is killed" {
 	killed busy
 }
 
-@test "open: calls that go on when somebody looks" {
+@test "open: calls in progress when a report is made" {
 	local earliest
 
 	start waits
@@ -146,7 +146,7 @@ killed()
 	judge waits "$earliest" "$(clock)"
 }
 
-@test "open: calls that another image ended, of which nobody told" {
+@test "open: calls ended by an exec that was not recorded" {
 	HOTPATH_REPORT=functions-timing,calltree HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/report \
 		LD_PRELOAD=$HP_LIB "$T/open" exec
 	report_comes report

@@ -154,7 +154,7 @@ whole_wait()
 	[ "$whole" -le "$took" ]
 }
 
-@test "open waits: one is seen to grow, and in the end is as long as it was, once" {
+@test "open waits: one grows, and is counted once with its full length" {
 	whole_wait
 }
 
@@ -163,7 +163,7 @@ whole_wait()
 	AS="setpriv --reuid=65534 --regid=65534 --clear-groups" whole_wait
 }
 
-@test "open waits: one that began before the counters were open is told" {
+@test "open waits: one that began before the counters were open is included" {
 	PROGRAM=early SECTIONS=auto whole_wait
 }
 

@@ -86,7 +86,7 @@ setup_file()
 	EOF
 }
 
-@test "own malloc: no block of another allocator comes to the program's free" {
+@test "own malloc: the program's free never gets another allocator's block" {
 	run "$T/own"
 	[ "$status" = 3 ]
 	[ "$output" = "1000 1" ]

@@ -143,21 +143,21 @@ pid_at()
 	[ ! -s "$BATS_TEST_TMPDIR/err" ]
 }
 
-@test "ports: without a wish nothing is printed, and there is one" {
+@test "ports: without a setting there is a port, and nothing is printed" {
 	start
 	eventually port_of "$program"
 	[ "$(pid_at "$(port_of "$program")")" = "$program" ]
 	[ ! -s "$BATS_TEST_TMPDIR/err" ]
 }
 
-@test "ports: any free one is printed" {
+@test "ports: a free port on request is printed" {
 	start HOTPATH_METRICS_PORT=0
 	eventually grep -q 'live figures: http://127.0.0.1:' "$BATS_TEST_TMPDIR/err"
 	port=$(sed -n 's/.*:\([0-9]*\)\/$/\1/p' "$BATS_TEST_TMPDIR/err")
 	[ "$(pid_at "$port")" = "$program" ]
 }
 
-@test "ports: a busy one that was asked for is told, and another one taken" {
+@test "ports: a busy requested port is reported and replaced" {
 	start HOTPATH_METRICS_PORT="$port"
 	eventually port_of "$program"
 	first=$program
@@ -170,7 +170,7 @@ pid_at()
 	over "$first"
 }
 
-@test "ports: one run after the other gets the port that was asked for" {
+@test "ports: consecutive runs get the requested port" {
 	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/json HOTPATH_METRICS_PORT=$port
 	for how in e e e e k k k k; do
 		LD_PRELOAD=$HP_LIB "$T/brief" $how 2>>"$BATS_TEST_TMPDIR/err" || [ $? = 137 ]
@@ -180,7 +180,7 @@ pid_at()
 	[ ! -s "$BATS_TEST_TMPDIR/err" ]
 }
 
-@test "ports: who outlives the program is served" {
+@test "ports: processes that outlive the program are served" {
 	local child
 	child=$(HOTPATH_METRICS_PORT=$port LD_PRELOAD=$HP_LIB "$T/brief" f 2>"$BATS_TEST_TMPDIR/err")
 	answers()
@@ -192,7 +192,7 @@ pid_at()
 }
 
 # Its threads work and wait while it answers, and if CPUs are sampled it runs on one of them.
-@test "ports: who answers is in no table of the program, which switches too often to note each switch" {
+@test "ports: the server is in no table of a program that switches too often to record each switch" {
 	compile pingpong -fno-instrument-functions <<-'END'
 		#include <pthread.h>
 		#include <stdlib.h>
@@ -261,7 +261,7 @@ pid_at()
 	run ! grep -E ';(hp_|question_answer|symbols_end)' "$BATS_TEST_TMPDIR/folded"
 }
 
-@test "ports: none where it is switched off" {
+@test "ports: none if switched off" {
 	start HOTPATH_METRICS_PORT="$port" HOTPATH_METRICS_SERVER_OFF=1
 	looked()
 	{
@@ -353,14 +353,14 @@ bound()
 	[[ $output == *"bind 0 errno 7"* ]]
 }
 
-@test "ports: a program that has bound the port may listen, though the sampler does" {
+@test "ports: a program that has bound the port can listen, though the sampler does" {
 	run bound "$port" looked late
 	echo "$output"
 	[ "$status" = 0 ]
 	[[ $output == *"bind 0 errno 7"* ]]
 }
 
-@test "ports: a port that somebody else has is busy as ever" {
+@test "ports: a port of another program is busy as usual" {
 	python3 - "$T/binder" "$HP_LIB" <<'END'
 import os, socket, subprocess, sys
 other = socket.socket()

@@ -64,8 +64,8 @@ setup()
 	export HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/json HOTPATH_LIMIT=0 HOTPATH_CPU=off
 }
 
-# told EXPRESSION - of `rows`, by name, and `head`.
-told()
+# reported EXPRESSION - of `rows`, by name, and `head`.
+reported()
 {
 	python3 - "$HOTPATH_OUTPUT_PATH" "$1" <<-'EOF'
 		import json, sys
@@ -78,26 +78,26 @@ told()
 	EOF
 }
 
-@test "processes: what lived from fork to exec is part of the program that followed" {
+@test "processes: a process between fork and exec counts for the program that follows" {
 	"$HP_RUN" "$T/parent" 1000 "$T/child" 25 1 0 0 >"$BATS_TEST_TMPDIR/said"
-	told 'rows.keys() == {"parent", "child"}'
-	told 'rows["parent"]["runs"] == 1'
-	told 'rows["child"]["runs"] == 25'
-	told 'head["run_count"] == 26'
-	told 'head["unrecorded_count"] == 0'
+	reported 'rows.keys() == {"parent", "child"}'
+	reported 'rows["parent"]["runs"] == 1'
+	reported 'rows["child"]["runs"] == 25'
+	reported 'head["run_count"] == 26'
+	reported 'head["unrecorded_count"] == 0'
 }
 
 @test "processes: CPU time and the largest size are each program's own" {
 	"$HP_RUN" "$T/parent" 90000000 "$T/child" 5 20 8 0 >"$BATS_TEST_TMPDIR/said"
 	said=$(awk '{ sum += $1 } END { printf "%d", sum }' "$BATS_TEST_TMPDIR/said")
 	# Besides its own account there are its start and its end.
-	told "$said <= rows['child']['cpu_ns'] <= 1.5 * $said"
-	told "rows['parent']['cpu_ns'] < rows['child']['cpu_ns'] + $said"
-	told 'rows["child"]["wall_ns"] >= rows["child"]["cpu_ns"]'
-	told '8 << 20 <= rows["child"]["peak_rss_bytes"] < 40 << 20'
-	told 'rows["parent"]["peak_rss_bytes"] > 90000000'
+	reported "$said <= rows['child']['cpu_ns'] <= 1.5 * $said"
+	reported "rows['parent']['cpu_ns'] < rows['child']['cpu_ns'] + $said"
+	reported 'rows["child"]["wall_ns"] >= rows["child"]["cpu_ns"]'
+	reported '8 << 20 <= rows["child"]["peak_rss_bytes"] < 40 << 20'
+	reported 'rows["parent"]["peak_rss_bytes"] > 90000000'
 	# 8 MB are 2048 pages, and the parent's 90 MB don't count for them.
-	told 'rows["child"]["minor_faults"] + rows["child"]["major_faults"] >= 5 * 16'
+	reported 'rows["child"]["minor_faults"] + rows["child"]["major_faults"] >= 5 * 16'
 }
 
 @test "processes: exit codes, and how many failed" {
@@ -108,29 +108,29 @@ told()
 		(exit 0)
 	EOF
 	"$HP_RUN" sh "$BATS_TEST_TMPDIR/go" >/dev/null
-	told 'rows["child"]["runs"] == 3'
-	told 'rows["child"]["failed"] == 1'
-	told 'rows["child"]["exit_status"] == "7"'
-	told 'rows["child"]["unknown"] == 0'
-	told 'rows["sh"]["failed"] == 0'
+	reported 'rows["child"]["runs"] == 3'
+	reported 'rows["child"]["failed"] == 1'
+	reported 'rows["child"]["exit_status"] == "7"'
+	reported 'rows["child"]["unknown"] == 0'
+	reported 'rows["sh"]["failed"] == 0'
 }
 
-@test "processes: an image that ran before it became another one is a run of its own" {
+@test "processes: an image that ran before an exec is a separate run" {
 	cat >"$BATS_TEST_TMPDIR/go" <<-'EOF'
 		i=0
 		while [ $i -lt 20000 ]; do i=$((i + 1)); done
 		exec "$T/child" 10 0 3
 	EOF
 	run -3 "$HP_RUN" sh "$BATS_TEST_TMPDIR/go"
-	told 'rows["sh"]["runs"] == 1'
-	told 'rows["child"]["runs"] == 1'
+	reported 'rows["sh"]["runs"] == 1'
+	reported 'rows["child"]["runs"] == 1'
 	# The kernel's clock of the process continues across exec.
-	told "$output <= rows['child']['cpu_ns'] + rows['sh']['cpu_ns'] <= 1.5 * $output"
-	told 'rows["sh"]["cpu_ns"] > 0'
-	told 'rows["child"]["exit_status"] == "3"'
+	reported "$output <= rows['child']['cpu_ns'] + rows['sh']['cpu_ns'] <= 1.5 * $output"
+	reported 'rows["sh"]["cpu_ns"] > 0'
+	reported 'rows["child"]["exit_status"] == "3"'
 }
 
-@test "processes: one by one, each gets a row of its own in a table of many" {
+@test "processes: each gets its own row in a table of many" {
 	for i in 1 2 3; do
 		cp "$T/child" "$BATS_TEST_TMPDIR/child$i"
 		echo "for i in 1 2 3 4 5 6 7 8 9 10; do '$BATS_TEST_TMPDIR/child$i' 0 0 0; done"
@@ -143,7 +143,7 @@ told()
 	grep -q '(31 runs, ' "$HOTPATH_OUTPUT_PATH"
 }
 
-@test "processes: how killed children ended is what their parent was told, however it waited" {
+@test "processes: the status of killed children is the one that their parent got, however it waited" {
 	compile killer -fno-instrument-functions <<-'EOF'
 		#include <signal.h>
 		#include <stdlib.h>
@@ -198,23 +198,23 @@ told()
 		cp "$T/victim" "$BATS_TEST_TMPDIR/$name"
 	done
 	(cd "$BATS_TEST_TMPDIR" && "$HP_RUN" "$T/killer" ./by_kill ./by_term ./by_segv ./by_usr1 ./by_kill ./by_kill)
-	told '[rows[name]["exit_status"] for name in ("by_term", "by_segv", "by_usr1")] == ["SIGTERM", "SIGSEGV", "SIGUSR1"]'
-	told 'rows["by_kill"]["runs"] == rows["by_kill"]["failed"] == 3'
-	told 'not any(row["unknown"] or row["running"] for row in rows.values())'
-	told 'rows["killer"]["exit_status"] == "0"'
+	reported '[rows[name]["exit_status"] for name in ("by_term", "by_segv", "by_usr1")] == ["SIGTERM", "SIGSEGV", "SIGUSR1"]'
+	reported 'rows["by_kill"]["runs"] == rows["by_kill"]["failed"] == 3'
+	reported 'not any(row["unknown"] or row["running"] for row in rows.values())'
+	reported 'rows["killer"]["exit_status"] == "0"'
 	"$HP_RUN" sh -c "'$T/victim' >/dev/null; true"
-	told 'rows["victim"]["failed"] == 1'
-	told 'rows["victim"]["exit_status"] == "5"'
+	reported 'rows["victim"]["failed"] == 1'
+	reported 'rows["victim"]["exit_status"] == "5"'
 }
 
-@test "processes: programs without us are not passed over in silence" {
+@test "processes: unrecorded programs are mentioned" {
 	command -v cc >/dev/null
 	echo 'int main(void) { for (volatile long i = 0; i < 100000000; i++); return 0; }' |
 		cc -O1 -static -o "$BATS_TEST_TMPDIR/still" -x c - || skip "no static C library"
 	"$HP_RUN" "$T/parent" 1000 "$BATS_TEST_TMPDIR/still" 2
-	told 'rows["parent"]["runs"] == 1'
-	told 'head["unrecorded_count"] == 2'
-	told 'head["missing_cpu_ns"] > 20000000'
+	reported 'rows["parent"]["runs"] == 1'
+	reported 'head["unrecorded_count"] == 2'
+	reported 'head["missing_cpu_ns"] > 20000000'
 }
 
 @test "processes: the wall time of a daemon ends with its last process" {

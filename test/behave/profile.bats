@@ -54,7 +54,7 @@ profile()
 	END
 }
 
-@test "profile: in a folder for its owner only, whole" {
+@test "profile: complete, in a folder for its owner only" {
 	needs_samples
 	[ "$(stat -c %a "$PROFILE")" = 600 ]
 	[ "$(stat -c %a "$(dirname "$PROFILE")")" = 700 ]
@@ -78,7 +78,7 @@ profile()
 	[ "$(profile "bytes_of(True) + bytes_of(False) == sum(row['live_bytes'] for row in r['alloc_sites']['raw'])")" = True ]
 }
 
-@test "profile: a track of memory, as the threads' list has it" {
+@test "profile: a track of memory, as in the list of threads" {
 	needs_samples
 	HOTPATH_REPORT=functions-cpu,threads HOTPATH_THREADS_INTERVAL_MS=10 HOTPATH_PROFILE_DIR="$T/memory" \
 		HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/choose" >/dev/null
@@ -96,7 +96,7 @@ profile()
 	[ "$(profile "all(a[0] < b[0] for a, b in zip(r['threads']['rss_timeline'], r['threads']['rss_timeline'][1:]))")" = True ]
 }
 
-@test "profile: markers tell long calls, and waits for a lock and who had it" {
+@test "profile: markers show long calls, and waits for a lock with its holder" {
 	needs_samples
 	[ "$(profile "any(d['function'] == 'compute' for d, ms in markers('Call'))")" = True ]
 	[ "$(profile "max(ms for d, ms in markers('Call') if d['function'] == 'wait_a_bit') >= 8")" = True ]
@@ -108,14 +108,14 @@ profile()
 	[ "$(profile "{d['on'] for d, ms in markers('Wait')} >= {'sleep', 'lock', 'pipe'} or not r['functions_cpu']['has_kernel']")" = True ]
 }
 
-@test "profile: the line that opens it stands below the table" {
+@test "profile: the command that opens it is below the table" {
 	needs_samples
 	HOTPATH_REPORT=functions-cpu HOTPATH_PROFILE_DIR="$T/other" "$HP_RUN" "$T/choose" 2>"$T/table" >/dev/null
 	grep -q "^[a-z]* load $T/other/[0-9-]*/hp.json.gz$" "$T/table"
 	[ -s "$(sed -n 's/^[a-z]* load //p' "$T/table")" ]
 }
 
-@test "profile: none is written for who did not ask, and a folder that cannot be is told" {
+@test "profile: none is written unless requested, and an impossible folder is reported" {
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/unasked" "$HP_RUN" "$T/choose" >/dev/null
 	# Clients of the crate need the key.
 	jq -e '[.. | .profile_path? // empty] | all(. == "")' "$T/unasked"
@@ -140,7 +140,7 @@ damaged()
 	[ "$status" -eq 1 ]
 }
 
-@test "profile: check finds what viewers do not" {
+@test "profile: check finds errors that viewers ignore" {
 	needs_samples
 	damaged stack 't["samples"]["stack"][0] = 10**6'
 	[[ "$output" == *"samples.stack[0] is not below "* ]]

@@ -16,8 +16,8 @@ setup()
 	export HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/report
 }
 
-# told TEXT COMMAND... - exits with status 3 after printing exactly one line, which has TEXT in it
-told()
+# refused TEXT COMMAND... - exits with status 3 after printing exactly one line, which has TEXT in it
+refused()
 {
 	local text=$1
 	shift
@@ -45,14 +45,14 @@ teardown()
 @test "program: static and static-pie" {
 	for how in -static -static-pie; do
 		gcc $how -o "$T/static" "$T/tiny.c"
-		told "statically linked" "$T/static"
+		refused "statically linked" "$T/static"
 	done
 }
 
 @test "program: another C library" {
 	command -v musl-gcc >/dev/null || skip "no musl-gcc here"
 	musl-gcc -o "$T/musl" "$T/tiny.c"
-	told "another C library" "$T/musl"
+	refused "another C library" "$T/musl"
 }
 
 @test "program: another kind of processor" {
@@ -107,7 +107,7 @@ teardown()
 	[[ $output == *"::main"* ]]
 }
 
-@test "program: setuid of a script means nothing to the kernel" {
+@test "program: setuid of a script has no effect" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	open_folder
 	printf '#!/bin/sh\nexit 3\n' >"$place/script"
@@ -140,7 +140,7 @@ teardown()
 	[[ $stderr == *"heap-buffer-overflow"* ]]
 }
 
-@test "program: headers that lead outside of the file are not followed" {
+@test "program: headers that point outside the file are not followed" {
 	for place in 32 54 56; do
 		for byte in '\377' '\000'; do
 			cp "$T/small" "$T/torn"

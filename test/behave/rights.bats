@@ -101,7 +101,7 @@ rights()
 	find "$1" -mindepth 1 -printf '%m %y %P\n' | sort
 }
 
-@test "rights: what we make is its user's alone, whatever the umask" {
+@test "rights: our files are private to their user, whatever the umask" {
 	mkdir "$BATS_TEST_TMPDIR/here" "$BATS_TEST_TMPDIR/profiles"
 	(
 		umask 000
@@ -128,7 +128,7 @@ with_map()
 	# Read from the kept run, it says the same.
 	HOTPATH_REPORT=cpu HOTPATH_LIMIT=0 "$HP_BUILD/hotpath" report >"$BATS_TEST_TMPDIR/again"
 	cat "$BATS_TEST_TMPDIR/said"
-	grep -Eq '\(.*[0-9] samples?' "$BATS_TEST_TMPDIR/said" || skip "no samples of the CPU here"
+	grep -Eq '\(.*[0-9] samples?' "$BATS_TEST_TMPDIR/said" || skip "no CPU samples here"
 	[ "$(grep -c 'names are missing' "$BATS_TEST_TMPDIR/said")" = "$(grep -c 'names are missing' "$BATS_TEST_TMPDIR/again")" ]
 }
 
@@ -146,27 +146,27 @@ refused_map()
 	! grep -q 'names are missing' "$BATS_TEST_TMPDIR/said"
 }
 
-@test "rights: names of JIT code: not through a link, and it is told" {
+@test "rights: names of JIT code: not through a link, with a message" {
 	refused_map link "is a link"
 }
 
-@test "rights: names of JIT code: not out of a pipe, and nobody waits for it" {
+@test "rights: names of JIT code: not from a pipe, and without waiting for it" {
 	refused_map pipe "is not a file"
 }
 
-@test "rights: names of JIT code: not of another user, and it is told" {
+@test "rights: names of JIT code: not of another user, with a message" {
 	[ "$(id -u)" = 0 ] || skip "needs to be root"
 	refused_map foreign "belongs to another user"
 }
 
-@test "rights: a pipe in the place of a library that is mapped is not waited for" {
+@test "rights: a pipe in place of a mapped library is not waited for" {
 	cp "$T/plugin.so" "$BATS_TEST_TMPDIR/plugin.so"
 	HOTPATH_REPORT=all HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/said timeout 120 "$HP_RUN" "$T/opener" "$BATS_TEST_TMPDIR/plugin.so"
 	cat "$BATS_TEST_TMPDIR/said"
 	grep -q "note .*plugin.so cannot be read: names are missing" "$BATS_TEST_TMPDIR/said"
 }
 
-@test "rights: a pipe, or a device without end, in the place of a source file" {
+@test "rights: a pipe, or an endless device, in place of a source file" {
 	mkfifo "$BATS_TEST_TMPDIR/source"
 	for source in "$BATS_TEST_TMPDIR/source" /dev/zero; do
 		compile lines <<-EOF
@@ -185,7 +185,7 @@ refused_map()
 		HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/lines"
 		timeout 60 "$HP_BUILD/hotpath" report --annotate=burn >"$BATS_TEST_TMPDIR/said" 2>&1 || [ $? = 1 ]
 		cat "$BATS_TEST_TMPDIR/said"
-		! grep -q 'no samples' "$BATS_TEST_TMPDIR/said" || skip "no samples of the CPU here"
+		! grep -q 'no samples' "$BATS_TEST_TMPDIR/said" || skip "no CPU samples here"
 		grep -q "$source: .*without their text" "$BATS_TEST_TMPDIR/said"
 	done
 }
@@ -199,7 +199,7 @@ told_and_run()
 	[ "$(grep -c 'HOTPATH_SEGMENT_PATH' "$BATS_TEST_TMPDIR/err")" = 1 ]
 }
 
-@test "rights: HOTPATH_SEGMENT_PATH replaces a segment only, and the name only" {
+@test "rights: HOTPATH_SEGMENT_PATH replaces only a segment, and only its name" {
 	cd "$BATS_TEST_TMPDIR"
 	echo precious >precious
 	ln -s precious link
@@ -229,7 +229,7 @@ told_and_run()
 	cmp old copy
 }
 
-@test "rights: a report goes where its user says: through a link, into a pipe; a folder is told" {
+@test "rights: a report goes where its user wants: through a link, into a pipe; a folder is an error" {
 	cd "$BATS_TEST_TMPDIR"
 	HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/app"
 	echo old >target
@@ -251,7 +251,7 @@ told_and_run()
 	[[ $output == *"folder: Is a directory"*leaf* ]]
 }
 
-@test "rights: what is asked for a report and is no file of a run is told, and nobody waits" {
+@test "rights: a report of something that is not a run fails at once, with a message" {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir folder
 	for name in ./folder /dev/null; do

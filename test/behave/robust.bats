@@ -109,17 +109,17 @@ END
 }
 
 # Names are found in the background: on a busy machine the first answer lacks them.
-steps_are_told()
+steps_are_shown()
 {
 	curl -s -m 20 "http://127.0.0.1:$1/functions_timing" | grep -q '"step"'
 }
 
-@test "robust: helper, server, client and program are killed in turn; the program notices nothing of the others" {
+@test "robust: helper, server, client and program are killed in turn; the program does not notice the others" {
 	rounds=$([ -n "$HP_TEST_FULL" ] && echo 200 || echo 4)
 	for round in $(seq "$rounds"); do
 		start victim
 		pid=$(cat "$T/victim.pid") port=$(port_of victim)
-		eventually steps_are_told "$port"
+		eventually steps_are_shown "$port"
 		server=$(server_of "$port")
 		helper=$(awk '{print $4}' "/proc/$server/stat")
 		curl -s -m 20 --limit-rate 100 -o /dev/null "http://127.0.0.1:$port/report" 9>&- &
@@ -131,7 +131,7 @@ steps_are_told()
 		3) kill -9 "$pid" ;;
 		esac
 		if [ $((round % 4)) -eq 1 ]; then	# the next client starts another server
-			eventually steps_are_told "$port"
+			eventually steps_are_shown "$port"
 		fi
 		exec 9>&-
 		status=0
@@ -154,7 +154,7 @@ gone()
 	[ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status"
 }
 
-@test "robust: two sessions have a server each, and list tells them" {
+@test "robust: two sessions have one server each, and list shows them" {
 	start one
 	exec 8>&9
 	start two
@@ -254,7 +254,7 @@ END
 	[ "$(wc -l <"$T/flood.out")" -eq 2 ]
 }
 
-@test "robust: Prometheus scrapes for a minute, and its quantile is ours" {
+@test "robust: Prometheus scrapes for a minute, and its quantile equals ours" {
 	[ -n "$HP_TEST_FULL" ] || skip "takes a minute; make test-all"
 	command -v prometheus promtool >/dev/null || skip "no prometheus here"
 	start scraped

@@ -66,7 +66,7 @@ fails_with()
 	done
 }
 
-@test "run: a program that a signal ended ends us by that signal" {
+@test "run: hotpath run ends by the signal that ended the program" {
 	for signal in SEGV KILL TERM ABRT PIPE; do
 		run "$HP_RUN" sh -c "kill -$signal \$\$"
 		[ "$status" = $((128 + $(kill -l $signal))) ]
@@ -75,7 +75,7 @@ fails_with()
 	! ls "$BATS_TEST_TMPDIR"/core* 2>/dev/null
 }
 
-@test "run: 127 not found, 126 not executable, 125 our own" {
+@test "run: 127 not found, 126 not executable, 125 our own error" {
 	fails_with 127 "nonesuch: No such file" nonesuch
 	fails_with 127 "nowhere" /nowhere/at/all
 	touch "$BATS_TEST_TMPDIR/plain"
@@ -93,7 +93,7 @@ fails_with()
 	[ "$output" = hello ]
 }
 
-@test "run: a flag is stronger than the environment" {
+@test "run: a flag overrides the environment" {
 	HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" -f json -o "$T/flag.json" "$T/session"
 	"$ROOT/test/behave/counts.py" "$T/flag.json" tick
 	[ ! -e "$HOTPATH_OUTPUT_PATH" ]
@@ -106,7 +106,7 @@ fails_with()
 	[ "$(cat "$T/err")" = err ]
 }
 
-@test "run: a signal that is sent to us reaches the program" {
+@test "run: a signal to hotpath run reaches the program" {
 	for signal in TERM HUP INT; do
 		rm -f "$T/began"
 		"$HP_RUN" "$T/session" signal "$T/began" >"$T/out" &
@@ -118,7 +118,7 @@ fails_with()
 	done
 }
 
-@test "run: we stop when the program stops, and go on with it" {
+@test "run: hotpath run stops and continues with the program" {
 	"$HP_RUN" sh -c "kill -STOP \$\$; exit 4" &
 	local pid=$!
 	eventually grep -q '^State:.T' /proc/$pid/status
@@ -158,7 +158,7 @@ goes_along()
 	[ "$status" = "${expected:-6}" ]
 }
 
-@test "run: a program that is stopped and continued by its pid takes us along" {
+@test "run: hotpath run follows a program that is stopped and continued by its pid" {
 	local command="'$HP_RUN' '$T/waiter' '$BATS_TEST_TMPDIR/pid'" shell expected
 	goes_along "$HP_RUN" "$T/waiter" "$BATS_TEST_TMPDIR/pid"
 	for shell in bash dash zsh; do
@@ -171,7 +171,7 @@ goes_along()
 	expected=2 goes_along make -s -j2 -f "$T/makefile"
 }
 
-@test "run: a stopped program that is killed ends us" {
+@test "run: hotpath run ends when a stopped program is killed" {
 	local status=0
 	"$HP_RUN" "$T/waiter" "$BATS_TEST_TMPDIR/pid" &
 	eventually [ -s "$BATS_TEST_TMPDIR/pid" ]
@@ -205,7 +205,7 @@ assert job.wait() == 6
 END
 }
 
-@test "run: the report is there when we return, after every end" {
+@test "run: the report is complete when hotpath run returns, however the program ends" {
 	for how in 'exit 3' 'kill -9 $$' 'exec true'; do
 		rm -f "$HOTPATH_OUTPUT_PATH"
 		"$HP_RUN" sh -c "$how" || true
@@ -213,7 +213,7 @@ END
 	done
 }
 
-@test "run: a static program is told, runs and is reported" {
+@test "run: a static program is announced, runs and is reported" {
 	"$HP_RUN" "$T/static" 3 2>"$T/err" || status=$?
 	cat "$T/err"
 	[ "$status" = 3 ]
@@ -230,12 +230,12 @@ END
 	[ -s "$HOTPATH_OUTPUT_PATH" ]
 }
 
-@test "run: an LD_PRELOAD of the user stays" {
+@test "run: the user's LD_PRELOAD stays" {
 	LD_PRELOAD=libm.so.6 "$HP_RUN" sh -c 'echo "$LD_PRELOAD"' >"$T/out"
 	[ "$(cat "$T/out")" = "$HP_LIB:libm.so.6" ]
 }
 
-@test "run: without a helper the program runs all the same" {
+@test "run: the program runs even without a helper" {
 	mkdir -p "$T/empty"
 	HOTPATH_BIN=$T/empty "$HP_RUN" "$T/session" 3 2>"$T/err" || status=$?
 	cat "$T/err"

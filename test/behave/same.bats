@@ -58,7 +58,7 @@ conformance()
 	as_nobody "$T/$1.same"
 }
 
-@test "same: a library that changes anything is found out" {
+@test "same: a library that changes anything is detected" {
 	local most=14 shared=shared
 
 	# Leftovers in /dev/shm are visible to users who may have their own
@@ -72,12 +72,12 @@ conformance()
 	[ "${lines[-1]}" = "0 same, $most differs, 0 unsteady, 0 skipped" ]
 }
 
-@test "same: a call with a stack that is not aligned is found out" {
+@test "same: a call with a misaligned stack is detected" {
 	[ -e "$T/behind.so" ] || skip "x86-64 only"
 	LD_PRELOAD=$T/behind.so "$T/registers" misaligned | grep -x "stack is not aligned: free"
 }
 
-@test "same: each function that is exported is called with patterns in the registers" {
+@test "same: each exported function is called with patterns in the registers" {
 	[ -e "$T/behind.so" ] || skip "x86-64 only"
 	LD_PRELOAD="$HP_LIB $T/behind.so" HOTPATH_OUTPUT_FORMAT=none run "$T/registers"
 	echo "$output"
@@ -97,7 +97,7 @@ conformance()
 	all_same fast
 }
 
-@test "same: children, handlers, threads, stacks, locked memory, libraries that come and go" {
+@test "same: children, handlers, threads, stacks, locked memory, libraries that are loaded and unloaded" {
 	all_same process
 }
 
@@ -139,7 +139,7 @@ conformance()
 	all_same fast --timer
 }
 
-@test "same: interpreters, servers, builds, tools that look at others, a browser" {
+@test "same: interpreters, servers, builds, tools that inspect others, a browser" {
 	only_in_full
 	all_same full
 }

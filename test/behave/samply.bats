@@ -169,7 +169,7 @@ says()
 	[ "$status" = 1 ]
 }
 
-@test "samply: what goes wrong is told, with the remedy" {
+@test "samply: errors are reported with their remedy" {
 	with_fake HOTPATH_SAMPLY_BIN=/nowhere/samply "$HP_RUN" "$T/work" 100
 	says "cannot start samply \(/nowhere/samply\): No such file.*cargo install --locked samply"
 	with_fake HOTPATH_SAMPLY_WRAPPER_BIN=/nowhere "$HP_RUN" "$T/work" 100
@@ -183,19 +183,19 @@ says()
 	says "failed to parse the profile"
 }
 
-@test "samply: one that does not end when asked is killed after 5 s" {
+@test "samply: a samply that does not end on request is killed after 5 s" {
 	with_fake FAKE=deaf "$HP_RUN" "$T/work" 1 "$T/attached"
 	says "samply did not end within 5 s of SIGINT and was killed"
 	! kill -0 "$(cat "$T/attached")" 2>/dev/null
 }
 
-@test "samply: a worker that never says that it is done is waited for 15 s" {
+@test "samply: waits 15 s for a worker that never finishes" {
 	only_in_full
 	with_fake HOTPATH_SAMPLY_WRAPPER_BIN=/bin/true "$HP_RUN" "$T/work" 100
 	says "timed out waiting 15 s for the worker of samply \(session $HOTPATH_PROFILE_DIR/"
 }
 
-@test "samply: the program's stop while samply attaches is not passed on to the shell" {
+@test "samply: the program's stop while samply attaches is hidden from the shell" {
 	cat >"$T/stopper" <<-'EOF'
 		#!/bin/sh
 		# As samply does it: the program is stopped until hotpath-run has noticed and waits
@@ -257,7 +257,7 @@ serve_profile()
 	eventually grep -q from-url "$T/addresses"
 }
 
-@test "load: a profile goes to the profiler's page, and to nobody else" {
+@test "load: a profile goes only to the profiler's page" {
 	printf '{"meta":{}}' | gzip >"$T/hp.json.gz"
 	serve_profile "$T/hp.json.gz"
 	address=$(head -n 1 "$T/addresses")

@@ -41,7 +41,7 @@ END
 	possible "$T/stl.json"
 }
 
-@test "options: what is wrong with one is said with the command's name and where to look" {
+@test "options: an error names the command and its help" {
 	for command in run report compare list flags doctor serve console; do
 		run ! --separate-stderr "$HP_BUILD/hotpath" $command --bogus
 		[[ $stderr == "hotpath $command: unknown option --bogus;"*" see hotpath $command --help" ]]

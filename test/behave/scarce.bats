@@ -100,14 +100,14 @@ is_alone()
 	start more -n 11
 	[ -n "$port" ]
 	run -56 ask "$port" profiler_status	# reset, after three tries
-	eventually grep -F 'the server could not be started, 3 times: Too many open files; it may open 11 files (ulimit -n), and needs 32' "$err"
+	eventually grep -F 'cannot start the server, 3 attempts: Too many open files; it may open 11 files (ulimit -n), and needs 32' "$err"
 	kill -0 "$program"
 	start enough -n 32
 	[ "$(pid_at "$port")" = "$program" ]
 	! grep 'no server' "$err"
 }
 
-@test "scarce: a server whose descriptors have run out goes on when there are some" {
+@test "scarce: a server that ran out of descriptors continues when some are free" {
 	start one
 	[ "$(pid_at "$port")" = "$program" ]
 	server=$(server_at "$port")
@@ -148,7 +148,7 @@ is_alone()
 	[ "$(server_at "$port")" = "$server" ]
 }
 
-@test "scarce: a helper whose descriptors have run out starts the server when there are some" {
+@test "scarce: a helper that ran out of descriptors starts the server when some are free" {
 	start one
 	helper=$(ss -tlnpH "sport = :$port" | grep -o 'pid=[0-9]*' | grep -o '[0-9]*$')
 	prlimit --pid "$helper" --nofile="$(next_file_of "$helper"):4096"
@@ -166,7 +166,7 @@ is_alone()
 	! grep 'no server' "$err"
 }
 
-@test "scarce: where no port is left it is said, and a named one is taken" {
+@test "scarce: if no port is left, a message says so, and a named one is used" {
 	unshare -n true 2>/dev/null || skip "no network namespace of one's own is allowed here"
 	cat >"$T/alone" <<'END'
 import atexit, fcntl, os, pty, select, socket, struct, subprocess, sys
@@ -231,7 +231,7 @@ END
 	[ "$status" = 0 ]
 }
 
-@test "scarce: two programs at once, each with its own figures" {
+@test "scarce: two concurrent programs, each with its own figures" {
 	start one
 	first=$program first_port=$port
 	start two
@@ -253,7 +253,7 @@ sys.exit(not {int(pid) for pid in sys.argv[1:]} <= set(pids))' "$first" "$progra
 	[ "$(pid_at "$port")" = "$program" ]
 }
 
-@test "scarce: whoever is killed, the others go on" {
+@test "scarce: whichever process is killed, the others continue" {
 	run -0 timeout 500 python3 "$ROOT/test/behave/kills_live.py" "$HP_BUILD" "$T/counter" \
 		"$([ -n "$HP_TEST_FULL" ] && echo 200 || echo 16)"
 	echo "$output"

@@ -84,14 +84,14 @@ halves()
 	[ "$(self_percent "app::Worker::run(double)")" -le 10 ]
 }
 
-@test "scopes: what was inlined is named with its namespace, class and function" {
+@test "scopes: inlined functions are named with namespace, class and function" {
 	profile "$T/inner"
 	line=$(grep -n 'auto inner' "$T/inner.cc" | cut -d: -f1)
 	halves "app::(anonymous namespace)::hidden" "app::Worker::run(double)::{lambda:$line}::operator()"
 	! jq -r '.functions_cpu.raw[].name' "$T/json" | grep -qx -e 'operator()' -e hidden
 }
 
-@test "scopes: the same of a kept run, and on the flame graph" {
+@test "scopes: the same for a kept run, and in the flame graph" {
 	profile "$T/inner"
 	"$HP_BUILD/hotpath" report --export folded -o "$T/folded"
 	cat "$T/folded"

@@ -95,7 +95,7 @@ clean()
 }
 
 # As a check, the markers are found in the program's own memory.
-@test "secrets: what looks for them finds them" {
+@test "secrets: the search itself works" {
 	printf 'a\0SECRET_STACK_012345\0' >"$T/plain"
 	run -1 clean "$T/plain"
 	[[ $output == *SECRET_STACK_012345* ]]

@@ -95,13 +95,13 @@ get()
 	return "$status"
 }
 
-@test "new section: two files of the tree differ" {
+@test "new section: two files of the tree change" {
 	[ "$(cd "$tree" && diff -rq "$ROOT/report" report | wc -l)" = 1 ]
 	[ "$(cd "$tree" && diff -rq "$ROOT/segment" segment | wc -l)" = 1 ]
 	[ "$(diff "$ROOT/segment/section_key.h" "$tree/segment/section_key.h" | grep -c '^>')" -le 2 ]
 }
 
-@test "new section: what does not know it is not compiled anew" {
+@test "new section: only files that know it are recompiled" {
 	[ -n "$(find "$tree/build/obj" -newer "$T/before" -name section.o)" ]
 	[ -z "$(find "$tree/build/obj/report/elf" "$tree/build/obj/report/name" "$tree/build/obj/report/base" -newer "$T/before" -name '*.o')" ]
 }
@@ -154,7 +154,7 @@ assert answers[3]["result"]["structuredContent"]["raw"], answers[3]
 EOF
 }
 
-@test "new section: a view of the console, in the tab of its subject" {
+@test "new section: a console view, in the tab of its subject" {
 	command -v tmux >/dev/null || skip "no tmux here"
 	local tmux="tmux -L hp-section-$$ -f /dev/null"
 
@@ -176,7 +176,7 @@ EOF
 	grep -q '^"loaded_files":{' "$T/page.html"
 }
 
-@test "new section: help, completions, what is said to a wrong name" {
+@test "new section: help, completions, the message about a wrong name" {
 	new help sections | grep -q '^  loaded-files  *files that were loaded$'
 	new help --sections | grep -qx loaded-files
 	new help --sections-roff | grep -q '^files that were loaded$'
@@ -185,7 +185,7 @@ EOF
 	new report -r loaded-filez "$kept" 2>&1 >/dev/null | grep -q "the nearest is 'loaded-files'"
 }
 
-@test "new section: documents are stale until they are written anew" {
+@test "new section: documents are stale until regenerated" {
 	cd "$tree"
 	run ! scripts/check-generated.sh build
 	scripts/check-generated.sh --write build

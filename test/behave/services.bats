@@ -82,7 +82,7 @@ ends()
 		tee "$BATS_TEST_TMPDIR/users"
 }
 
-@test "services: nginx, a master of root's and workers of nobody's" {
+@test "services: nginx, a root master and workers of nobody" {
 	local i as=()
 	needs /usr/sbin/nginx curl jq
 	cat >conf <<-END
@@ -110,7 +110,7 @@ ends()
 	[ "$(jq '[.processes.raw[] | select(.name == "nginx") | .runs] | add' "$BATS_TEST_TMPDIR/report")" -ge 3 ]
 }
 
-@test "services: Apache's prefork, a master of root's and workers of nobody's" {
+@test "services: Apache's prefork, a root master and workers of nobody" {
 	local port i as=() modules=/usr/lib/apache2/modules
 	needs /usr/sbin/apache2 curl jq
 	[ -e $modules/mod_mpm_prefork.so ] || skip "no prefork here"
@@ -148,7 +148,7 @@ ends()
 	[ "$(jq '[.processes.raw[] | select(.name == "apache2") | .runs] | add' "$BATS_TEST_TMPDIR/report")" -ge 4 ]
 }
 
-@test "services: sshd, a listener and a monitor of root's, and the session of a user" {
+@test "services: sshd, a root listener and monitor, and a user's session" {
 	local port client to as=()
 	needs /usr/sbin/sshd sftp ssh-keygen unshare jq
 	unshare --mount true 2>/dev/null || skip "needs CAP_SYS_ADMIN"
@@ -181,7 +181,7 @@ ends()
 	[ "$(jq '[.processes.raw[] | select(.name == "sshd") | .runs] | add' "$BATS_TEST_TMPDIR/report")" -ge 3 ]
 }
 
-@test "services: PostgreSQL, all of one user" {
+@test "services: PostgreSQL, all as one user" {
 	local bin as=(setpriv --reuid=$nobody --regid=$nobody --clear-groups)
 	needs psql jq
 	bin=$(find /usr/lib/postgresql -name initdb -printf '%h\n' 2>/dev/null | sort -V | tail -n 1)

@@ -78,12 +78,12 @@ same_as_bare()
 	done
 }
 
-@test "session: no wait() meets the helper" {
+@test "session: no wait() returns the helper" {
 	same_as_bare wait
 	has_ticks 100
 }
 
-@test "session: signals, threads and descriptors are as without us" {
+@test "session: signals, threads and descriptors are as without the library" {
 	same_as_bare state
 }
 
@@ -139,7 +139,7 @@ same_as_bare()
 	eventually [ -e "$done.seen" ]
 }
 
-@test "session: what a daemon does later is in the saved report" {
+@test "session: later work of a daemon is in the saved report" {
 	local done=$BATS_TEST_TMPDIR/done began=$BATS_TEST_TMPDIR/began
 	LD_PRELOAD=$HP_LIB "$T/session" daemon "$began" "$done"
 	eventually [ -e "$began" ]
@@ -197,7 +197,7 @@ same_as_bare()
 
 # The loader of our own processes opens files, too, and would complain on the user's stderr if it
 # cannot.
-@test "session: no word of the loader's, however few descriptors there are" {
+@test "session: no message of the loader, however few descriptors there are" {
 	for most in 4 5 6 7 8; do
 		status=0
 		(close_ours && prlimit --pid $BASHPID --nofile=$most:$most && HOTPATH_KEEP=0 LD_PRELOAD=$HP_LIB exec "$T/session" 3) \
@@ -215,7 +215,7 @@ same_as_bare()
 	has_ticks 100
 }
 
-@test "session: no room for a segment is told in one line" {
+@test "session: no room for a segment gets one line" {
 	(ulimit -v 12000 && LD_PRELOAD=$HP_LIB "$T/session" 3) 2>"$T/err" || status=$?
 	cat "$T/err"
 	[ "$status" = 3 ]

@@ -100,7 +100,7 @@ is_right()
 	[ "$(counts_in report | grep '^work ')" = "work $1" ]
 }
 
-@test "sigterm: the helper of a program that is about to end goes on until its report is there" {
+@test "sigterm: the helper of a program that is about to end waits until its report is complete" {
 	begin
 	kill "$helper"
 	# It has received it, and still runs.
@@ -110,7 +110,7 @@ is_right()
 	eventually is_gone "$helper"
 }
 
-@test "sigterm: told twice the helper ends at once, and the program makes its report itself" {
+@test "sigterm: at the second signal the helper ends at once, and the program makes its report itself" {
 	begin
 	kill "$helper"
 	eventually kill "$helper"	# the first one must have been received before
@@ -126,7 +126,7 @@ kill_again()
 	is_gone "$helper"
 }
 
-@test "sigterm: the helper does not wait for who was left behind" {
+@test "sigterm: the helper does not wait for processes that were left behind" {
 	begin leave
 	go_on
 	agent=$(pgrep -x works)
@@ -138,7 +138,7 @@ kill_again()
 }
 
 # HP_TERM_REPORT_S is 10 s; at a second signal it is at once.
-@test "sigterm: a report that does not end is ended with the helper" {
+@test "sigterm: a report that never finishes is ended with the helper" {
 	mkdir bin
 	printf '#!/bin/sh\necho $$ >%s/hangs\nexec sleep 1000\n' "$PWD" >bin/hotpath
 	chmod +x bin/hotpath

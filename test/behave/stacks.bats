@@ -297,7 +297,7 @@ waits_alike()
 		[ "$(jq '.stacks | length' "$T/alike.json")" = 3 ]
 }
 
-@test "stacks: equal ones are told once, with the lines of the source" {
+@test "stacks: equal ones are printed once, with source lines" {
 	start "$T/crowd"
 	eventually waits_alike 8
 	"$HP_BUILD/hotpath" stacks "$pid" >"$T/out"
@@ -329,7 +329,7 @@ waits_alike()
 	[ "$(jq '.thread_count' "$T/out.json")" = 1002 ]
 }
 
-@test "stacks: a stopped process stays stopped, and goes on when it is told to" {
+@test "stacks: a stopped process stays stopped, and continues on SIGCONT" {
 	start "$T/crowd"
 	kill -STOP "$pid"
 	eventually is_stopped "$pid"
@@ -351,7 +351,7 @@ waits_alike()
 	[ "$(tail -n 1 "$T/said")" = "broken 0" ]
 }
 
-@test "stacks: no signal is lost, and threads that come and go are no error" {
+@test "stacks: no signal is lost, and short-lived threads are no error" {
 	start "$T/busy"
 	for i in $(seq 40); do
 		"$HP_BUILD/hotpath" stacks "$pid" >"$T/out"
@@ -382,7 +382,7 @@ waits_alike()
 	printf '%s\n' deep_in_handler on_signal innermost innermost innermost innermost middle main | diff - "$T/functions"
 }
 
-@test "stacks: of a recorded process, who waits for whom, and what each holds" {
+@test "stacks: a recorded process shows who waits for whom, and what each thread holds" {
 	start "$HP_RUN" "$T/dead"
 	program=$(pgrep -f "^$T/dead" | head -n 1)
 	eventually sh -c "'$HP_BUILD/hotpath' stacks $program >'$T/out' && [ \$(grep -c ' waits for mutex ' '$T/out') = 2 ]"
@@ -433,7 +433,7 @@ shapes()
 	jq -c '[.stacks[] | [.count, [.frames[].function]]] | sort' "$1"
 }
 
-@test "stacks: HTTP and MCP answer as the command does, and only to who has the token" {
+@test "stacks: HTTP and MCP answer like the command, and only with the token" {
 	start env LD_PRELOAD="$HP_LIB" HOTPATH_METRICS_PORT=0 HOTPATH_METRICS_AUTH_TOKEN=sesame \
 		HOTPATH_MCP_PORT=0 HOTPATH_MCP_AUTH_TOKEN=sesame "$T/crowd"
 	eventually waits_alike 8
@@ -451,7 +451,7 @@ shapes()
 	grep -q '\[8,\[.*"sleeper","worker"' "$T/command.shapes"
 }
 
-@test "stacks: what cannot be is one line that says why" {
+@test "stacks: an impossible request gets one line with the reason" {
 	start "$T/crowd"
 	run -2 "$HP_BUILD/hotpath" stacks
 	[ "${#lines[@]}" = 1 ]

@@ -115,7 +115,7 @@ kept_leaf()
 	eventually rmdir "$left"
 }
 
-@test "stalled: of a helper that was killed there is one report" {
+@test "stalled: a killed helper still leaves one report" {
 	for how in "$T/preloaded" "$HP_RUN"; do
 		"$how" "$T/session" kill-helper 2>"$T/err" || [ $? = 5 ]
 		[ "$(grep -c '^wall ' "$T/err")" = 1 ]
@@ -143,7 +143,7 @@ assert took < 5, took
 END
 }
 
-@test "stalled: a full pipe for stderr does not keep the program, nor the run from being kept" {
+@test "stalled: a full stderr pipe stops neither the program nor the run's file" {
 	export HOTPATH_EXIT_WAIT_MS=3000 HOTPATH_METRICS_PORT=0
 	for how in "$T/preloaded" "$HP_RUN"; do
 		full_pipe "$how" "$T/app"
@@ -153,7 +153,7 @@ END
 	done
 }
 
-@test "stalled: a report that nobody reads is given up, and its run is kept" {
+@test "stalled: a report that nobody reads is abandoned, and its run is kept" {
 	mkfifo "$T/stuck"
 	exec 8<>"$T/stuck"
 	HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 HOTPATH_SEGMENT_PATH=$T/record "$HP_RUN" "$T/app" || [ $? = 3 ]

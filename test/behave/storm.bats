@@ -59,7 +59,7 @@ run_storm()
 	python3 "$ROOT/test/behave/storm.py" report said
 }
 
-@test "storm: plugins of several threads at each other's addresses: counts, bytes and locks are each one's own" {
+@test "storm: plugins of several threads reuse addresses: each has its own counts, bytes and locks" {
 	local rounds=300 few
 	[ -z "$HP_TEST_FULL" ] || rounds=20000
 	run_storm plugins "$T" 4 $((rounds / 3))
@@ -71,7 +71,7 @@ run_storm()
 	[ $((used - few)) -lt 3000000 ]
 }
 
-@test "storm: one thread: what comes back takes no room" {
+@test "storm: one thread: a library that returns takes no further room" {
 	local few
 	run_storm plugins "$T" 1 200
 	few=$used
@@ -92,7 +92,7 @@ run_storm()
 }
 
 # Up to 4096 thread records are kept per process: 64 bytes each.
-@test "storm: threads, files, pipes, libraries and processes that come and go take no room" {
+@test "storm: short-lived threads, files, pipes, libraries and processes take no room" {
 	local few
 	export HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none
 	all_day 300
@@ -127,7 +127,7 @@ run_storm()
 	EOF
 }
 
-@test "storm: a program that executes itself all day goes on in its own record" {
+@test "storm: a program that executes itself all day reuses its own record" {
 	local many=500 few
 	[ -z "$HP_TEST_FULL" ] || many=10000
 	compile again <<-'EOT'

@@ -34,7 +34,7 @@ recorded()
 	HOTPATH_REPORT=streams HOTPATH_STREAMS_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/$1.json "$HP_RUN" "${@:2}" >"$T/$1.out"
 }
 
-@test "streams: those that the program marks, by threads, a child, and a thousand from one place" {
+@test "streams: streams marked by the program, in threads, in a child, and a thousand from one place" {
 	gcc -O2 -DHOTPATH -I"$ROOT/include" -o "$T/marks" "$PROGRAMS/streams.c" -pthread
 	recorded marks "$T/marks"
 	diff <(sort "$T/marks.out") <(rows "$T/marks.json" | sort)

@@ -5,7 +5,7 @@
 
 load helper
 
-@test "threads: CPU of a thread that is gone is what it took, not what the last look saw" {
+@test "threads: the CPU time of an ended thread is its total, not that of the last scan" {
 	compile burners -fno-instrument-functions <<-'EOF'
 		#define _GNU_SOURCE
 		#include <pthread.h>
@@ -46,7 +46,7 @@ load helper
 	EOF
 }
 
-@test "threads: none takes more than all of its own life" {
+@test "threads: none takes more than its lifetime" {
 	compile brief -fno-instrument-functions <<-'EOF'
 		#include <pthread.h>
 		#include <stddef.h>
@@ -75,7 +75,7 @@ load helper
 }
 
 # It calls none of our functions before its end.
-@test "threads: of a child that only forked, where nothing else is asked for" {
+@test "threads: of a child that only forked, if nothing else is requested" {
 	compile forked -fno-instrument-functions <<-'EOF'
 		#include <sys/wait.h>
 		#include <time.h>
@@ -97,7 +97,7 @@ load helper
 	[ "$(jq '[.threads.raw[].cpu_ns] | max > 0' "$T/json")" = true ]
 }
 
-@test "threads: of thousands each is counted, and how many have no row is said" {
+@test "threads: each of thousands is counted, and a note gives the number without a row" {
 	compile crowd -fno-instrument-functions <<-'EOF'
 		#include <pthread.h>
 		#include <stddef.h>
@@ -130,7 +130,7 @@ load helper
 	grep -E '^note +[0-9,]+ of 4,501 threads are not listed: a process has room for 4,096$' "$T/table"
 }
 
-@test "threads: a row's parts and what it mostly did have one base" {
+@test "threads: a row's parts and its main activity have one base" {
 	compile signalled <<-'EOF'
 		#include <pthread.h>
 		#include <stddef.h>

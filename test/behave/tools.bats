@@ -40,8 +40,8 @@ layers()
 	echo "$output"
 }
 
-# told WORD... - the check fails, with one line that has these words in this order.
-told()
+# reports WORD... - the check fails, with one line that has these words in this order.
+reports()
 {
 	layers
 	[ "$status" -eq 1 ]
@@ -72,65 +72,65 @@ extern int hp_low; int hp_low_do(void); int hp_high(void) { return hp_low_do() +
 	[ -z "$output" ]
 }
 
-@test "layers: a small tree that is in order is told nothing of" {
+@test "layers: a small tree in order gets no message" {
 	tree_make
 	layers
 	[ "$status" -eq 0 ]
 	[ -z "$output" ]
 }
 
-@test "layers: an include that points up, or is not from the root, is told" {
+@test "layers: an include that points up, or is not from the root, is reported" {
 	tree_make
 	echo '#include "report/read/head.h"' >"$T/tree/segment/a.h"
-	told segment/a.h report/read/head.h 'may use nothing'
+	reports segment/a.h report/read/head.h 'may use nothing'
 	echo '#include "head.h"' >"$T/tree/segment/a.h"
-	told segment/a.h head.h root
+	reports segment/a.h head.h root
 }
 
-@test "layers: a folder says once what it is, by its name, and what it may use" {
+@test "layers: a folder declares once what it is, by name, and what it may use" {
 	tree_make
 	rm "$T/tree/segment/head.h"
 	sed -i '/include/d' "$T/tree/report/read/high.c"
-	told segment: 'no file says'
+	reports segment: 'no file says'
 	says segment
 	cp "$T/tree/segment/head.h" "$T/tree/segment/again.h"
-	told segment: 'more than once' again.h head.h
+	reports segment: 'more than once' again.h head.h
 	rm "$T/tree/segment/again.h"
 	sed -i 's/Folder: segment/Folder: segments/' "$T/tree/segment/head.h"
-	told segment/head.h segments
+	reports segment/head.h segments
 	says segment
 	sed -i 's/ - a folder//' "$T/tree/segment/head.h"
-	told segment/head.h 'does not describe'
+	reports segment/head.h 'does not describe'
 	says segment util
-	told segment: util 'there is not'
+	reports segment: util 'there is not'
 }
 
-@test "layers: folders that may use each other are told" {
+@test "layers: folders that may use each other are reported" {
 	tree_make
 	says segment report/read
-	told circle report/read segment
+	reports circle report/read segment
 }
 
-@test "layers: a function and data of a folder above are told, without any include" {
+@test "layers: a function and data of a folder above are reported, without any include" {
 	tree_make
 	source_of report/read/high 'int hp_high(void) { return 2; } int open(void) { return 3; }'
 	source_of segment/up 'int hp_high(void); int hp_up(void) { return hp_high(); }'
-	told segment/up.c hp_high report/read/high.c
+	reports segment/up.c hp_high report/read/high.c
 	source_of report/read/high 'int hp_high; int open(void) { return 3; }'
 	source_of segment/up 'extern int hp_high; int hp_up(void) { return hp_high; }'
-	told segment/up.c hp_high report/read/high.c
+	reports segment/up.c hp_high report/read/high.c
 	# The C library's function is meant, whoever interposes it.
 	source_of segment/up 'int open(void); int hp_up(void) { return open(); }'
 	layers
 	[ "$status" -eq 0 ]
 }
 
-@test "layers: a table by which a folder calls up is told, unless it is listed, and that is needed" {
+@test "layers: a table for calls upwards is reported unless listed, and unneeded entries are too" {
 	tree_make
 	source_of report/read/high 'int hp_high(void) { return 2; }
 int (*const hp_table[])(void) = { hp_high };'
 	source_of segment/up 'extern int (*const hp_table[])(void); int hp_up(void) { return hp_table[0](); }'
-	told segment/up.c hp_table report/read/high.c
+	reports segment/up.c hp_table report/read/high.c
 	except 'table report/read/high hp_table - the way up'
 	layers
 	[ "$status" -eq 0 ]
@@ -141,21 +141,21 @@ int (*const hp_table[])(void) = { hp_high };'
 	[[ "$output" == *"not needed any more"* ]]
 }
 
-@test "layers: modules in a circle are told, unless they are listed, and that is needed" {
+@test "layers: modules in a cycle are reported unless listed, and unneeded entries are too" {
 	tree_make
 	source_of segment/a 'int hp_b(void); int hp_a(void) { return hp_b(); }'
 	source_of segment/b 'int hp_a(void); int hp_b(void) { return hp_a(); }'
-	told 'not in scripts/layers.txt' segment/a segment/b
+	reports 'not in scripts/layers.txt' segment/a segment/b
 	except 'cycle segment/a segment/b - they are one'
 	layers
 	[ "$status" -eq 0 ]
 	source_of segment/b 'int hp_b(void) { return 1; }'
-	told 'not needed any more' 'cycle segment/a segment/b'
+	reports 'not needed any more' 'cycle segment/a segment/b'
 	except 'cycle segment/a segment/b'
-	told 'not understood'
+	reports 'not understood'
 }
 
-@test "layers: five modules in a circle are told though they are listed" {
+@test "layers: five modules in a cycle are reported even if listed" {
 	local next=b at
 	tree_make
 	for at in a b c d e; do
@@ -168,7 +168,7 @@ int (*const hp_table[])(void) = { hp_high };'
 	[[ "$output" == *"5 modules"*"segment/a"*"segment/e"* ]]
 }
 
-@test "layers: a stand-in elsewhere than in hook_*.c, and a call of one, are told" {
+@test "layers: a stand-in outside hook_*.c, and a call of one, are reported" {
 	local out='__attribute__((visibility("default")))'
 	tree_make
 	says preload
@@ -176,19 +176,19 @@ int (*const hp_table[])(void) = { hp_high };'
 	layers
 	[ "$status" -eq 0 ]
 	source_of preload/b "$out int b(void) { return 1; }"
-	told preload/b.c exports b
+	reports preload/b.c exports b
 	# The loader decides whose `a` that is.
 	source_of preload/b 'int a(void); int b(void) { return a(); }'
 	layers
 	[ "$status" -eq 0 ]
 	source_of preload/b 'int hp_a(void); int b(void) { return hp_a(); }'
-	told preload/b.c hp_a preload/hook_a.c
+	reports preload/b.c hp_a preload/hook_a.c
 	except 'hook preload/b preload/hook_a - it has to'
 	layers
 	[ "$status" -eq 0 ]
 }
 
-@test "layers: cJSON below the sections is told, but of report/base/json" {
+@test "layers: cJSON below the sections is reported, except in report/base/json" {
 	tree_make
 	says report/base
 	says report/section report/base
@@ -203,13 +203,13 @@ int cJSON_Parse(void); int a(void) { return cJSON_Parse(); }'
 	layers
 	[ "$status" -eq 0 ]
 	source_of report/base/text 'int cJSON_Parse(void); int text(void) { return cJSON_Parse(); }'
-	told report/base/text.c 'calls cJSON'
+	reports report/base/text.c 'calls cJSON'
 	rm "$T/tree/report/base/text.c"
 	echo '#include <cjson/cJSON.h>' >"$T/tree/report/base/text.h"
-	told report/base/text.h 'knows cJSON'
+	reports report/base/text.h 'knows cJSON'
 }
 
-@test "layers: the key of a section elsewhere than in its definition is told" {
+@test "layers: a section's key outside its definition is reported" {
 	tree_make
 	says report/section
 	source_of report/section/leaks '
@@ -222,17 +222,17 @@ const struct hp_section hp_leaks_section = {
 	layers
 	[ "$status" -eq 0 ]
 	source_of report/section/b 'char *b = "leaks";'
-	told report/section/b.c '"leaks"' report/section/leaks.c
+	reports report/section/b.c '"leaks"' report/section/leaks.c
 	except 'key report/section/b.c leaks - it reads what others serve'
 	layers
 	[ "$status" -eq 0 ]
 	except 'key report/section/b.c leaks all_leaks - it reads what others serve'
-	told all_leaks 'not needed any more'
+	reports all_leaks 'not needed any more'
 	rm "$T/tree/scripts/layers.txt"
 	source_of report/section/b 'char *b = "all_leaks";'
-	told report/section/b.c '"all_leaks"'
+	reports report/section/b.c '"all_leaks"'
 	rm "$T/tree/report/section/leaks.c"
-	told report/section: 'no definition'
+	reports report/section: 'no definition'
 }
 
 @test "exports: the library shows hooks, stand-ins and the public API only" {
@@ -242,7 +242,7 @@ const struct hp_section hp_leaks_section = {
 	[ "$status" -eq 0 ]
 }
 
-@test "exports: a stray symbol and a stray library are told" {
+@test "exports: a stray symbol and a stray library are reported" {
 	echo 'double stray(double x) { return __builtin_sin(x); }' |
 		gcc -x c -shared -fPIC -o "$T/stray.so" - -Wl,--no-as-needed -lm
 	run "$ROOT/scripts/check-exports.sh" "$T/stray.so"
@@ -251,7 +251,7 @@ const struct hp_section hp_leaks_section = {
 	[[ "$output" == *libm.so.6* ]]
 }
 
-@test "setup: names a purpose it does not know" {
+@test "setup: names an unknown purpose" {
 	run "$ROOT/scripts/setup" nonsense
 	[ "$status" -eq 2 ]
 }

@@ -18,7 +18,7 @@ needs_root()
 		skip "needs CAP_SETUID"
 }
 
-@test "trust: settings found in the segment decide nothing that is written" {
+@test "trust: settings in the segment do not decide what is written" {
 	local run
 	needs_root
 	mkdir -m 700 "$T/root"
@@ -36,7 +36,7 @@ needs_root()
 	done
 }
 
-@test "trust: what only the user may set is told, once, and without its value" {
+@test "trust: settings reserved for the user are reported once, without their values" {
 	local run
 	printf '%s\n' '#include <hotpath.h>' 'HOTPATH_DEFAULTS("metrics_auth_token=secret percentiles=6");' \
 		'int main(void) { HOTPATH_BLOCK("block"); return 0; }' |
@@ -54,7 +54,7 @@ two_runs()
 	[ "$(find "$T/names/hotpath" -name '*.gz' | wc -l)" = 2 ]
 }
 
-@test "trust: a run that is kept has a name of its own, whatever the segment says" {
+@test "trust: a kept run has its own name, whatever the segment says" {
 	local run name pid created sum
 	needs_root
 	export XDG_STATE_HOME=$T/names
@@ -72,13 +72,13 @@ two_runs()
 	done
 }
 
-@test "trust: nobody changes the size of the segment under the others" {
+@test "trust: no process can resize the shared segment" {
 	needs_root
 	HOTPATH_KEEP=0 HOTPATH_THREADS_INTERVAL_MS=10 LD_PRELOAD=$HP_LIB "$T/trust" size 2>"$T/err"
 	grep -q '^\[hotpath\]' "$T/err"
 }
 
-@test "trust: the helper writes by its own counts, not by those in the segment" {
+@test "trust: the helper uses its own counts, not those in the segment" {
 	local what
 	needs_root
 	for what in rows sizes events; do
@@ -89,7 +89,7 @@ two_runs()
 }
 
 # HOTPATH_SHUTDOWN_MS ends all processes of the session.
-@test "trust: a forged record of another process does not make the helper end that" {
+@test "trust: a forged record of another process does not make the helper end that process" {
 	local run victim user
 	needs_root
 	for user in 0 65533; do
@@ -112,7 +112,7 @@ asked()
 	answer=$(curl -s -m 30 -H 'Authorization: sesame' "$(sed -n 's|.* \(http://[^ ]*\)/$|\1|p' "$T/err" | head -n 1)$1")
 }
 
-@test "trust: a forged record of another process does not make the server stop that" {
+@test "trust: a forged record of another process does not make the server stop that process" {
 	local victim program
 	needs_root
 	sleep 600 3>&- &
@@ -160,9 +160,9 @@ calls_of()
 	jq -r --arg name "$2" '[.functions_timing.data[] | select(.name == $name) | .calls] | add' "$1"
 }
 
-# workers_are_told WAY: everything that they did is in the root's report, and nobody wrote another
+# workers_are_shown WAY: everything that they did is in the root's report, and nobody wrote another
 # level's segment.
-workers_are_told()
+workers_are_shown()
 {
 	local run
 	gcc -g -O1 -finstrument-functions -o "$T/levels" "$ROOT/test/behave/programs/levels.c"
@@ -183,14 +183,14 @@ workers_are_told()
 	done
 }
 
-@test "trust: workers that gave up root and became another image are in root's report, in segments of their own" {
+@test "trust: workers that dropped root and called exec are in root's report, in their own segments" {
 	needs_root
-	workers_are_told exec
+	workers_are_shown exec
 }
 
-@test "trust: workers that gave up root in place are in root's report, in segments of their own" {
+@test "trust: workers that dropped root without exec are in root's report, in their own segments" {
 	needs_root
-	workers_are_told stay
+	workers_are_shown stay
 }
 
 # dropped WAY [N]: runs drop.c, both ways; then makes the checks common to all.
@@ -214,7 +214,7 @@ dropped()
 
 runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 
-@test "trust: a root that gives up rights by user, capabilities, namespace or number goes on in another segment" {
+@test "trust: root that drops rights by user, capabilities, namespace or number continues in another segment" {
 	local run way before after
 	needs_root
 	for way in threads capable numbered names twice; do
@@ -227,7 +227,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	done
 }
 
-@test "trust: who can take its rights back, or has a child of vfork give them up, stays where it is" {
+@test "trust: a process that can regain its rights, or whose vfork child drops them, keeps its segment" {
 	local run way before after
 	needs_root
 	for way in back vfork; do
@@ -239,7 +239,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	done
 }
 
-@test "trust: other threads follow, and what they call in between is all that is lost" {
+@test "trust: other threads follow, and only their calls in between are lost" {
 	local run before after spins told
 	needs_root
 	for run in "${runs[@]}"; do
@@ -255,7 +255,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	done
 }
 
-@test "trust: blocks that are alive when rights are given up are told as such, and are no leaks" {
+@test "trust: blocks alive when rights are dropped are reported as such, and are not leaks" {
 	local run before after
 	needs_root
 	for run in "${runs[@]}"; do
@@ -265,7 +265,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	done
 }
 
-@test "trust: where no helper answers a process records no further, says so once, and runs on" {
+@test "trust: if no helper answers, a process stops recording, says so once, and continues" {
 	local run before after
 	needs_root
 	unshare --net true 2>/dev/null || skip "needs CAP_SYS_ADMIN"
@@ -276,7 +276,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	done
 }
 
-@test "trust: the time between giving up root and the next record is in that record" {
+@test "trust: the time between dropping root and the next record is in that record" {
 	local run
 	needs_root
 	gcc -O1 -o "$T/idle" -x c - <<-'EOF'
@@ -305,7 +305,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 }
 
 # The parent's hooks follow pointers that stand in records.
-@test "trust: a worker that writes hostile values wherever it can changes nothing in its parent, helper or report" {
+@test "trust: a worker that writes hostile values everywhere changes nothing in its parent, helper or report" {
 	local run status
 	needs_root
 	mkdir -p -m 700 "$T/root"
@@ -324,7 +324,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 
 # The program's file names the place of its debug information, and a user with write access there
 # controls the contents.
-@test "trust: a pipe in the place of debug information is not waited for" {
+@test "trust: a pipe in place of debug information is not waited for" {
 	local place
 	mkdir -p "$T/debug/.debug"
 	cd "$T/debug"
@@ -363,7 +363,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	done
 }
 
-@test "a report that is held up for ever by debug information is made without it" {
+@test "a report is made without debug information that never arrives" {
 	compile plain <<-'EOF'
 		#include <stdlib.h>
 		void leaf(void) { *(volatile char *)malloc(100) = 1; }
@@ -444,7 +444,7 @@ all_views()
 	grep -q '^CPU ' "$T/views"
 }
 
-@test "trust: root reads for a user's run no file that the user cannot read" {
+@test "trust: for a user's run, root reads only files that the user can read" {
 	needs_root
 	as_nobody test -r "$HP_LIB" || skip "the build is not readable by everybody"
 	secret_program "$T/shown_to_root"
@@ -466,7 +466,7 @@ all_views()
 	grep -q 'SECRET line 1' "$T/views"
 }
 
-@test "trust: nor for a process of root's own session that gave up its rights" {
+@test "trust: the same for a process of root's own session that dropped its rights" {
 	needs_root
 	secret_program "$T/of_worker"
 	export XDG_STATE_HOME=$T/of_worker/state HOTPATH_CPU=timer HOTPATH_REPORT=all
@@ -488,7 +488,7 @@ all_views()
 	grep -q SECRET_function "$T/report"
 }
 
-@test "trust: nor when root looks at the stacks of a user's process" {
+@test "trust: the same when root inspects the stacks of a user's process" {
 	local pid
 	needs_root
 	secret_program "$T/of_stacks"

@@ -53,7 +53,7 @@ shown()
 	[ "$(shown "$T/clang.json" yes)" = "true 1 - -" ]
 }
 
-@test "values: C++ keeps lvalues, moves what is none, and needs no copies" {
+@test "values: C++ keeps lvalues, moves rvalues, and needs no copies" {
 	same gxx g++ -x c++ -std=c++17 -O1
 	[ "$(shown "$T/gxx.json" scoped::MANY)" = "200 1 - -" ]
 	[ "$(shown "$T/gxx.json" 'name + "!"')" = '"strings!" 1 - -' ]
@@ -64,7 +64,7 @@ shown()
 	[ "$(shown "$T/clangxx.json" nullptr)" = "0x0 1 - -" ]
 }
 
-@test "values: 8 threads, a forked child, and a pointer that leads nowhere" {
+@test "values: 8 threads, a forked child, and an invalid pointer" {
 	compile many -DHOTPATH -I"$ROOT/include" -O2 <<-'END'
 		#include <hotpath.h>
 		#include <pthread.h>
@@ -101,7 +101,8 @@ shown()
 		rows = json.load(open(sys.argv[1]))["debug"]["entries"]
 		shared = sorted((r["log_count"], r["last_value"], r["min"]) for r in rows if r["expression"].startswith("shared ["))
 		assert shared[0] == (100000, "50000", "1"), shared
-		# The first change is to 2; whether one to 1 follows depends on who comes next.
+		# The first change is to 2; whether a change to 1 follows depends on the next
+		# thread.
 		assert shared[1][:2] == (800000, "400000") and shared[1][2] in ("1", "2"), shared
 		own = sorted((r["log_count"], r["last_value"], r["max"]) for r in rows if r["expression"].startswith("own ["))
 		assert own == [(1, "70", "70"), (4, "3", "3")], own

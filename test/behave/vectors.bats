@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # vectors.bats - whole vector registers, as arguments, as results, and live across calls of hooks and
-# stand-ins, while samples of the CPU interrupt; the x87 stack and the control words too. (Registers of each
+# stand-ins, while CPU samples interrupt; the x87 stack and the control words too. (Registers of each
 # stand-in: same.bats.)
 
 load helper

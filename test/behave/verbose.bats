@@ -40,7 +40,7 @@ setup()
 	export HOTPATH_OUTPUT_FORMAT=none
 }
 
-@test "verbose: every setting is told once, with its value and where that comes from" {
+@test "verbose: every setting is printed once, with its value and origin" {
 	HOTPATH_VERBOSE=1 HOTPATH_PERCENTILES=50,99.9 HOTPATH_SEGMENT_SIZE=65536K HOTPATH_TIMING=wrong \
 		LD_PRELOAD=$HP_LIB "$T/family" >"$T/out" 2>"$T/said"
 	[ "$(cat "$T/out")" = "done
@@ -57,7 +57,7 @@ done" ]
 	[ "$(grep -c '^hotpath: lost: nothing$' "$T/said")" = 1 ]
 }
 
-@test "verbose: the program's own defaults are told as such" {
+@test "verbose: the program's own defaults are marked" {
 	gcc -x c -DHOTPATH -I"$ROOT/include" -o "$T/defaults" - <<-'END'
 	#include <hotpath.h>
 	HOTPATH_DEFAULTS("sort=calls percentiles=50");
@@ -71,7 +71,7 @@ done" ]
 	grep -q '^hotpath: HOTPATH_PERCENTILES=10 (environment)$' "$T/said"
 }
 
-@test "verbose: secrets are not told, nor does a value write to the terminal" {
+@test "verbose: secrets are not printed, and values cannot control the terminal" {
 	HOTPATH_VERBOSE=1 HOTPATH_MCP_AUTH_TOKEN=sesame HOTPATH_REPORT_LABEL=$'a\e[2Jb' \
 		LD_PRELOAD=$HP_LIB "$T/family" 2>"$T/said"
 	run ! grep -q sesame "$T/said"
@@ -79,7 +79,7 @@ done" ]
 	grep -q '^hotpath: HOTPATH_REPORT_LABEL=a?\[2Jb (environment)$' "$T/said"
 }
 
-@test "verbose: what is hooked, and what the program defines itself" {
+@test "verbose: hooked functions, and those that the program defines itself" {
 	HOTPATH_VERBOSE=1 LD_PRELOAD=$HP_LIB "$T/family" 2>"$T/said"
 	sed -n 's/^hotpath: hooked: //p' "$T/said" | tr -d ' ' | tr , '\n' >"$T/hooked"
 	for name in malloc free pthread_mutex_lock read usleep __cyg_profile_func_enter; do
@@ -93,7 +93,7 @@ done" ]
 	run ! grep -qx usleep "$T/hooked"
 }
 
-@test "verbose: what was lost is counted" {
+@test "verbose: losses are counted" {
 	compile crowd <<-'END'
 	#include <pthread.h>
 	#include <stddef.h>

@@ -98,7 +98,7 @@ in_browser()
 	sed -n 's|.*<title>\(.*\)</title>.*|\1|p' "$T/dom"
 }
 
-@test "flame graph: a click zooms, a search finds, keys move, in a browser" {
+@test "flame graph: click, search and keys work in a browser" {
 	command -v chromium >/dev/null || skip "no chromium here; make test-all installs it"
 	page seen HOTPATH_CPU=off HOTPATH_REPORT=functions-timing,functions-alloc,alloc-sites,calltree
 	result=$(in_browser seen '
@@ -132,7 +132,7 @@ in_browser()
 	[ "$result" = '[true,true,true,"keep",true,"2 found, 100.00% together",2,"nothing found","&lt;/script&gt;&lt;b id=evil&gt;",null]' ]
 }
 
-@test "flame graph: nothing that could be drawn is told" {
+@test "flame graph: a graph without data is reported" {
 	gcc -x c -o "$T/empty" - <<<'int main(void) { return 0; }'
 	HOTPATH_REPORT=threads HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/empty"
 	run "$HP_BUILD/hotpath" report --export flamegraph
@@ -156,7 +156,7 @@ lines()
 	END
 }
 
-@test "annotate: samples stand at the lines that work, and at those that call" {
+@test "annotate: samples are at the lines that work, and at those that call" {
 	needs_samples
 	compile spinner -O1 -g -fno-instrument-functions <<-'END'
 		#include <time.h>
@@ -210,7 +210,7 @@ lines()
 	[[ "$output" == *"no function with samples matches 'nowhere'"* ]]
 }
 
-@test "annotate: a function's own time is that of the section cpu, with the libraries' that it called" {
+@test "annotate: a function's own time is that of the section cpu, including called libraries" {
 	needs_samples
 	compile scanner -O1 -g <<-'END'
 		#include <string.h>
@@ -287,7 +287,7 @@ in_one_of_4()
 	return 1
 }
 
-@test "bound: functions that wait, work and allocate, each by its word" {
+@test "bound: functions that wait, work and allocate, each with its word" {
 	needs_samples
 	gcc -O2 -g -finstrument-functions -o "$T/choose" "$ROOT/test/examples/choose.c" -lpthread
 	in_one_of_4 bound_is_right "$T/choose"
@@ -296,7 +296,7 @@ in_one_of_4()
 	in_one_of_4 bound_is_right "$T/plain"
 }
 
-@test "bound: without samples it is not there unasked, and says why when asked" {
+@test "bound: without samples it is omitted, and on request it says why" {
 	HOTPATH_CPU=off "$HP_RUN" "$T/work" 2>"$T/table"
 	run -1 grep "^bound - " "$T/table"
 	HOTPATH_CPU=off HOTPATH_REPORT=bound "$HP_RUN" "$T/work" 2>"$T/table"

@@ -47,7 +47,7 @@ needs_switches()
 	judge known 0.5
 }
 
-@test "a call below its own function is no part of the total again, whichever way it was reached" {
+@test "a recursive call is not added to the total again, whichever way it was reached" {
 	report exact crossed 100000
 	judge known 0.5
 	report adaptive crossed 100000
@@ -71,13 +71,13 @@ needs_switches()
 	judge known 3
 }
 
-@test "adaptive: percentiles are those of the drawn calls" {
+@test "adaptive: percentiles are those of the sampled calls" {
 	report adaptive tail 1000000
 	judge ranks P50=5,P90=8,P95=12
 }
 
 # All the early ones are timed, and fewer than that of the late ones.
-@test "adaptive: a drawn call counts as many times as it stands for" {
+@test "adaptive: a sampled call has the weight of those it represents" {
 	report adaptive early 100000
 	judge ranks P50=1,P90=1
 }
@@ -112,7 +112,7 @@ needs_switches()
 
 # In every third run a stall is among the samples (one in 32), and would increase the total
 # by half.
-@test "adaptive: a stall that nobody told of is not multiplied" {
+@test "adaptive: an unannounced stall is not multiplied" {
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		report adaptive steal 100000 10
 		judge known 18

@@ -43,7 +43,7 @@ channel_times()
 	done <"$T/said"
 }
 
-@test "waits: for messages and for room, those that the program measured" {
+@test "waits: for messages and for room, as measured by the program" {
 	up_to_3 channel_times 25
 	lock_rows waits kind at >"$T/rows"
 	grep -q '^pipe empty take_slowly ' "$T/rows"
@@ -55,7 +55,7 @@ channel_times()
 	up_to_3 channel_times 2
 }
 
-@test "waits: asked for without channels, those for channels are there" {
+@test "waits: requested without channels, they still include those for channels" {
 	HOTPATH_REPORT=waits LD_PRELOAD=$HP_LIB "$T/channel" >"$T/said"
 	lock_rows waits kind | grep -q '^pipe empty$'
 	HOTPATH_REPORT=threads LD_PRELOAD=$HP_LIB "$T/channel" >"$T/said"
@@ -107,7 +107,7 @@ futex_times()
 	up_to_3 futex_times 2
 }
 
-@test "waits: what is estimated is said of locks, not of functions" {
+@test "waits: the note on estimates is about locks, not functions" {
 	HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=mutexes LD_PRELOAD=$HP_LIB "$T/busy"
 	cat "$T/report"
 	grep -q '^busy  *300,000 ' "$T/report"
@@ -153,7 +153,7 @@ futex_times()
 	! grep -E '__gthread|_Invoker|__invoke|lock_guard' "$T/report"
 }
 
-@test "waits: of a future, at the program's line, also where waits alone are asked for" {
+@test "waits: of a future, at the program's line, also if only waits are requested" {
 	LANGUAGE=c++ CC=g++ compile future -O2 -fno-instrument-functions <<-'END'
 	#include <chrono>
 	#include <future>

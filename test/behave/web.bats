@@ -114,14 +114,14 @@ in_browser()
 	[ "$(curl -s -m 20 -H "Host: evil.example" -o /dev/null -w '%{http_code}' "$url")" = 403 ]
 }
 
-@test "web: its sources make no elements of texts" {
+@test "web: its sources create no elements from text" {
 	run -1 grep -nE "innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function" "$ROOT"/report/view/web/*.js
 	run -1 grep -nP "https?://(?!www[.]w3[.]org/2000/svg)" "$ROOT"/report/view/web/*.js "$ROOT"/report/view/web/*.css
 	# In a saved page, nothing in them closes the element that contains them.
 	run -1 grep -nE "</(script|style)" "$ROOT"/report/view/web/*.js "$ROOT"/report/view/web/*.css
 }
 
-@test "web: with a token the page comes, and no figure without it" {
+@test "web: with a token the page is open, but no figure without it" {
 	url=$(serve "$(cat "$T/shop.pid")" HOTPATH_METRICS_AUTH_TOKEN=s3cret)
 	[ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "$url")" = 200 ]
 	[ "$(curl -s -m 20 -o /dev/null -w '%{http_code}' "${url}page/base.js")" = 200 ]
@@ -131,7 +131,7 @@ in_browser()
 	in_browser token "$url"
 }
 
-@test "web: a saved page holds its data and asks nobody" {
+@test "web: a saved page contains its data and sends no request" {
 	saved
 	python3 "$ROOT/test/behave/check_web.py" "$T/saved.html" "$EVIL"
 	# For a running program, too, and from its server.
@@ -159,11 +159,11 @@ in_browser()
 	in_browser views "$url"
 }
 
-@test "web: the flame graph goes on, and a zoom stays" {
+@test "web: the flame graph refreshes, and a zoom stays" {
 	in_browser flame "$url"
 }
 
-@test "web: a program that ended and a server that is gone are told" {
+@test "web: an ended program and a lost server are reported" {
 	command -v chromium >/dev/null || skip "no chromium here; make test-all installs it"
 	LD_PRELOAD=$HP_LIB HOTPATH_METRICS_SERVER_OFF=1 HOTPATH_CPU=off "$T/shop" >"$T/brief.out" 2>/dev/null 3>&- &
 	echo $! >"$T/brief.pid"
@@ -186,7 +186,7 @@ in_browser()
 	in_browser blocks "file://$T/drawn.html"
 }
 
-@test "web: long names are told apart, at any width" {
+@test "web: long names stay distinguishable, at any width" {
 	LANGUAGE=c++ CC=g++ compile names -fno-instrument-functions <<'END'
 #include <map>
 #include <memory>

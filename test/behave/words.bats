@@ -14,40 +14,40 @@ int main(void) { for (int i = 0; i < 100; i++) leaf(); return 0; }
 END
 }
 
-# told TEXT - on stderr in one line.
-told()
+# reports TEXT - on stderr in one line.
+reports()
 {
 	cat "$T/err"
 	[ "$(grep -c -F "$1" "$T/err")" = 1 ]
 }
 
-@test "words: an unknown section is told, and what is usual is recorded" {
+@test "words: an unknown section is reported, and the default is recorded" {
 	"$HP_RUN" --report nonsense "$T/app" 2>"$T/err"
-	told "'nonsense'; the nearest is '"
+	reports "'nonsense'; the nearest is '"
 	grep ' leaf  *100 calls' "$T/err"
 	"$HP_BUILD/hotpath" report -r functions-alloc | grep '^leaf  *100 '
 	HOTPATH_REPORT=threds LD_PRELOAD=$HP_LIB "$T/app" 2>"$T/err"
-	told "'threds'; the nearest is 'threads'"
+	reports "'threds'; the nearest is 'threads'"
 	grep ' leaf  *100 calls' "$T/err"
 }
 
-@test "words: an unknown section does not keep the others out" {
+@test "words: an unknown section does not exclude the others" {
 	"$HP_RUN" --report aloc,timing "$T/app" 2>"$T/err"
-	told "'aloc'; the nearest is "
+	reports "'aloc'; the nearest is "
 	grep '^leaf  *100 ' "$T/err"
 	run ! grep '^threads - ' "$T/err"
 	"$HP_BUILD/hotpath" report -r aloc,timing >"$T/out" 2>"$T/err"
-	told "'aloc'; the nearest is "
+	reports "'aloc'; the nearest is "
 	grep '^leaf  *100 ' "$T/out"
 }
 
-@test "words: an unknown variable is told with the nearest" {
+@test "words: an unknown variable is reported with the nearest" {
 	HOTPATH_REPROT=all LD_PRELOAD=$HP_LIB "$T/app" 2>"$T/err"
-	told "HOTPATH_REPROT: unknown variable, ignored; the nearest is HOTPATH_REPORT "
+	reports "HOTPATH_REPROT: unknown variable, ignored; the nearest is HOTPATH_REPORT "
 	HOTPATH_PERCENTILE=50 "$HP_RUN" sh -c "'$T/app'; '$T/app'" 2>"$T/err"
-	told "the nearest is HOTPATH_PERCENTILES "
+	reports "the nearest is HOTPATH_PERCENTILES "
 	HOTPATH_PERCENTILE=50 "$HP_BUILD/hotpath" report 2>"$T/err" >/dev/null
-	told "the nearest is HOTPATH_PERCENTILES "
+	reports "the nearest is HOTPATH_PERCENTILES "
 }
 
 @test "words: the library's own variables are known" {

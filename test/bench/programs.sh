@@ -114,7 +114,7 @@ row()
 }
 
 # main's time in the report, ms.
-told()
+measured()
 {
 	HOTPATH_KEEP=0 HOTPATH_REPORT=functions-timing HOTPATH_OUTPUT_FORMAT=json \
 		HOTPATH_OUTPUT_PATH=$memory/report LD_PRELOAD=$lib "${line[@]}" >/dev/null 2>&1
@@ -125,14 +125,14 @@ print(round(next(r["total_ns"] for r in rows if r["name"].endswith("main")) / 1e
 		"$memory/report"
 }
 
-told_row()
+measured_row()
 {
 	local round
 
 	command_of "$program" instrumented
 	printf '%-10s%8s  ' "$program" "$(reckon "${least[empty]} * 1000" %.0f)"
 	for ((round = 0; round < 5; round++)); do
-		printf '%8s' "$(told)"
+		printf '%8s' "$(measured)"
 	done
 	echo
 }
@@ -170,7 +170,7 @@ for program in $there; do
 	# shellcheck disable=SC2086
 	turns "${ROUNDS:-3}" $kinds
 	row
-	told_rows+=$(told_row)$'\n'
+	told_rows+=$(measured_row)$'\n'
 done
 echo
 echo "ms with empty hooks, and what five reports say of main"

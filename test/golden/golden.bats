@@ -51,7 +51,7 @@ same()
 }
 
 # A line of a table is at most as long as the terminal is wide.
-@test "golden: no line is wider than it may be" {
+@test "golden: no line is too wide" {
 	for file in "$ROOT"/test/golden/*/table-*.txt "$ROOT"/test/golden/*/short-*.txt; do
 		columns=${file##*-}
 		LC_ALL=C awk -v most="${columns%.txt}" '{ line = $0

@@ -19,18 +19,18 @@ same()
 	diff -u --label "$1, expected" --label "$1, now" "$ROOT/test/golden/surface/$1.txt" "$BATS_TEST_TMPDIR/$1.txt"
 }
 
-@test "surface: keys of sections, other ways to write them, and what is said to wrong ones" { same sections; }
+@test "surface: keys of sections, other spellings, and messages about wrong ones" { same sections; }
 @test "surface: each section's table" { same tables; }
 @test "surface: keys of the report in JSON" { same report; }
 @test "surface: help of all commands" { same help; }
 @test "surface: the manual page's tables" { same roff; }
 @test "surface: exports" { same exports; }
-@test "surface: what is said of two runs" { same compare; }
-@test "surface: routes, and the keys of what they answer" { same routes; }
+@test "surface: the comparison of two runs" { same compare; }
+@test "surface: routes, and the keys of their answers" { same routes; }
 @test "surface: routes as clients of 0.18 know them" { same routes-old; }
 @test "surface: metrics" { same metrics; }
 @test "surface: MCP's tools and their schemas" { same mcp-tools; }
-@test "surface: what MCP's tools answer" { same mcp-answers; }
+@test "surface: answers of MCP's tools" { same mcp-answers; }
 @test "surface: every view of the console" { same console; }
 @test "surface: the page's data" { same page; }
 

@@ -203,7 +203,7 @@ const window = {
 };
 window.window = window.self = window.globalThis = window;
 
-// --- what is told of it ---
+// --- its texts ---
 
 function words(element) {
 	return element.textContent.replace(/\s+/g, " ").trim();

@@ -144,7 +144,7 @@ static void *writer(void *unused)
 	return unused;
 }
 
-TEST(race, notes_of_waits_are_whole_and_of_who_wrote_them)
+TEST(race, notes_of_waits_are_complete_and_from_their_writer)
 {
 	struct hp_segment_wish wish = { .size = 64 << 20, .path = NULL };
 	pthread_t writers[WRITERS], looker;

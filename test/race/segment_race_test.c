@@ -48,7 +48,7 @@ static void *taker(void *number)
 	return NULL;
 }
 
-TEST(race, room_is_nobody_elses_while_the_segment_is_narrowed)
+TEST(race, room_has_one_owner_while_the_segment_is_narrowed)
 {
 	struct hp_segment_wish wish = { .size = 64 << 20, .path = NULL };
 	pthread_t takers[TAKERS];

@@ -214,7 +214,7 @@ static void *writer(void *unused)
 	return unused;
 }
 
-TEST(race, samples_of_timers_are_whole_and_of_who_took_them)
+TEST(race, samples_of_timers_are_complete_and_from_their_thread)
 {
 	struct hp_segment_wish wish = { .size = 64 << 20, .path = NULL };
 	static struct hp_members members;

@@ -29,7 +29,7 @@ TEST(begin, is_read_as_it_was_written)
 		       "4294967295:4294967295:18446744073709551615:9223372036854775807");
 }
 
-TEST(begin, what_is_no_such_text_is_refused)
+TEST(begin, other_texts_are_refused)
 {
 	static const char *const texts[] = { "",	 "1",	   "1:2:3",    "1:2:3:", "1:2:3:4:",
 					     "1:2:3:4 ", "1::3:4", "-1:2:3:4", ":::" };

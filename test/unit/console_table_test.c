@@ -154,7 +154,7 @@ TEST(console, the_choice_goes_with_its_row)
 	cJSON_Delete(two);
 }
 
-TEST(console, a_tree_of_any_shape_is_told)
+TEST(console, a_tree_of_any_shape_is_shown)
 {
 	static const char *const trees[] = {
 		"{\"total_elapsed_ns\":100,\"tree\":["

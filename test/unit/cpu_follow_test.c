@@ -109,7 +109,7 @@ static uint64_t compare(struct subject *s)
 	return steps;
 }
 
-TEST(follow, what_changed_and_what_is_new_is_all_that_is_read)
+TEST(follow, only_changed_and_new_nodes_are_read)
 {
 	struct subject s;
 	size_t before;
@@ -178,7 +178,7 @@ TEST(follow, an_object_that_is_known_later_is_found)
 	subject_release(&s);
 }
 
-TEST(follow, who_changed_the_figures_gets_all_anew)
+TEST(follow, changed_figures_are_read_again_completely)
 {
 	struct subject s;
 

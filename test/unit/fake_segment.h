@@ -129,7 +129,7 @@ static inline struct hp_process *fake_process(struct fake *fake, uint32_t pid,
 	return process;
 }
 
-/* The session and its newest process took so many ticks. */
+/* The session and its newest process took this many ticks. */
 static inline void fake_life(const struct fake *fake, uint64_t ticks)
 {
 	struct hp_header *header = fake_header(fake);

@@ -79,7 +79,7 @@ TEST(fd_pass, one_descriptor_arrives_and_is_closed_at_exec)
 	ends_close();
 }
 
-TEST(fd_pass, nothing_stays_open_of_a_message_with_none_or_several)
+TEST(fd_pass, a_message_with_no_or_several_descriptors_leaves_none_open)
 {
 	ends_make();
 	int before = open_count();
@@ -91,7 +91,7 @@ TEST(fd_pass, nothing_stays_open_of_a_message_with_none_or_several)
 	ends_close();
 }
 
-TEST(fd_pass, an_empty_socket_and_an_end_are_told)
+TEST(fd_pass, an_empty_socket_and_an_end_are_reported)
 {
 	ends_make();
 	CHECK(hp_fd_receive(ends[1], MSG_DONTWAIT) == -EAGAIN);

@@ -259,7 +259,7 @@ static void other_meets_another(void)
 	theirs = met(sets[1], 41);
 }
 
-TEST(lane, of_another_pipe_that_is_met_meanwhile_is_another)
+TEST(lane, a_pipe_found_meanwhile_gets_its_own)
 {
 	struct hp_lane *lane;
 

@@ -85,7 +85,7 @@ TEST(alloc, sites_sum_up_by_path_and_the_pending_block_counts)
 	hp_model_release(&model);
 }
 
-TEST(alloc, what_one_look_adds_to_the_peak_is_not_in_the_next)
+TEST(alloc, one_refresh_does_not_add_to_the_next_ones_peak)
 {
 	struct fake fake;
 

@@ -104,7 +104,7 @@ TEST(answer, it_is_the_same_from_the_file)
 	end();
 }
 
-TEST(answer, another_debug_file_or_user_has_none)
+TEST(answer, another_debug_file_or_user_has_no_answer)
 {
 	struct hp_answers *answers;
 

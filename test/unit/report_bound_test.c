@@ -33,7 +33,7 @@ TEST(bound, two_thirds_decide)
 	CHECK_EQ(word(0, 0, 200, 0), HP_BOUND_WAITING);
 }
 
-TEST(bound, a_third_inside_the_allocator_is_told)
+TEST(bound, a_third_inside_the_allocator_is_reported)
 {
 	CHECK_EQ(word(100, 99, 0, 33), HP_BOUND_ALLOCATION);
 	CHECK_EQ(word(100, 99, 0, 32), HP_BOUND_CPU);
@@ -58,14 +58,14 @@ TEST(bound, memory_is_named_only_where_counters_say_so)
 	CHECK_EQ(hp_bound_word(&row), HP_BOUND_WAITING);
 }
 
-TEST(bound, little_data_has_no_word)
+TEST(bound, little_data_gives_no_bound)
 {
 	CHECK_EQ(word(9, 9, 9, 9), HP_BOUND_UNKNOWN);
 	CHECK_EQ(word(9, 9, 10, 0), HP_BOUND_MIXED);
 	CHECK_EQ(word(10, 10, 0, 0), HP_BOUND_CPU);
 }
 
-TEST(bound, that_system_calls_are_missing_is_told)
+TEST(bound, missing_system_calls_are_reported)
 {
 	static struct hp_settings settings = { .cpu_is_inclusive = true };
 	static struct hp_report report = { .settings = &settings };

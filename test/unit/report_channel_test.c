@@ -167,7 +167,7 @@ TEST(channels, sums_of_threads_and_of_pipes)
 	hp_model_release(&model);
 }
 
-TEST(channels, what_was_not_seen_is_not_told_as_nothing)
+TEST(channels, unknown_counts_are_not_shown_as_zero)
 {
 	char type[16] = "", sent[16] = "", received[16] = "";
 	struct fake fake;

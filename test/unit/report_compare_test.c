@@ -184,7 +184,7 @@ static size_t changes(void)
 	return count;
 }
 
-TEST(judge, one_run_tells_counts_and_no_times)
+TEST(judge, one_run_judges_counts_but_not_times)
 {
 	struct made made[2] = { usual, usual };
 
@@ -269,7 +269,7 @@ TEST(judge, ten_runs_find_a_tenth)
 	hp_compare_release(&compare);
 }
 
-TEST(judge, what_is_below_two_percent_is_none)
+TEST(judge, below_two_percent_is_no_change)
 {
 	struct made made[2 * RUNS_MAX];
 

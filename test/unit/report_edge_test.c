@@ -179,7 +179,7 @@ static void calls_are(uint64_t calls, uint64_t told)
 	free(text);
 }
 
-TEST(edge, calls_are_told_as_they_are)
+TEST(edge, full_counters_show_the_calls)
 {
 	calls_are(TWO_32 - 1, TWO_32 - 1);
 	calls_are(TWO_32 + 1, TWO_32 + 1);

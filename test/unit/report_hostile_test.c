@@ -60,7 +60,7 @@ static void build_alloc(struct fake *fake, struct hp_process *process, struct hp
 		ring[1] = (struct hp_spent){ .at = FAKE_START + 3, .bytes = 900, .count = 2 };
 		charge = fake_charge(fake, function, 3, 900);
 		charge->logs = (uint32_t)(fake_at(fake, ring) / HP_LINE);
-		/* One histogram is as good as two, and each byte takes a second of test time. */
+		/* One histogram tests as much as two, and each byte takes a second of test time. */
 		charge->spreads[HP_CHARGE_ALONE_COUNT] = charge->spreads[HP_CHARGE_ALONE_BYTES];
 	}
 	fake_part(fake, block, rows, 2);

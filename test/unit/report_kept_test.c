@@ -234,7 +234,7 @@ static enum hp_segment_fault fault_of(const void *bytes, size_t size)
 	return fault;
 }
 
-TEST(kept, says_what_the_segment_said)
+TEST(kept, has_the_contents_of_the_segment)
 {
 	struct fake fake;
 	struct hp_kept kept;
@@ -341,7 +341,7 @@ TEST(kept, a_segment_out_of_a_pipe)
 	CHECK_EQ(fault_of(fake.base, fake_header(&fake)->used - 1), HP_SEGMENT_TRUNCATED);
 }
 
-TEST(kept, truncation_is_told_at_any_length)
+TEST(kept, truncation_is_reported_at_any_length)
 {
 	struct fake fake;
 	char *bytes;

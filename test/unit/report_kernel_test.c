@@ -99,7 +99,7 @@ TEST(kernel, a_copy_tells_the_same_names)
 	folder_remove(folder, path);
 }
 
-TEST(kernel, a_copy_of_another_boot_or_user_is_not_taken)
+TEST(kernel, a_copy_of_another_boot_or_user_is_not_used)
 {
 	char folder[64], *path = folder_make(folder), *link = hp_xprintf("%s/link", folder);
 	struct stat status;

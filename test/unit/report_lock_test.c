@@ -136,7 +136,7 @@ static char *table_of(const struct fake *fake, char *sections)
 	return text;
 }
 
-TEST(locks, sums_of_threads_and_what_was_sampled)
+TEST(locks, sums_of_threads_and_of_samples)
 {
 	struct hp_model model;
 	struct hp_locks locks;

@@ -198,7 +198,7 @@ TEST(model, strata_are_estimated_apart)
 	hp_model_release(&s.model);
 }
 
-TEST(model, one_seen_stall_is_not_multiplied)
+TEST(model, one_timed_stall_is_not_multiplied)
 {
 	struct simple s;
 	struct hp_function *f;
@@ -223,7 +223,7 @@ TEST(model, one_seen_stall_is_not_multiplied)
 }
 
 /* A timed caller's time is the measured one, whatever its callee's estimate. */
-TEST(model, a_measured_caller_is_not_uncertain)
+TEST(model, a_measured_caller_has_no_interval)
 {
 	struct simple s;
 	struct hp_function *f, *g;
@@ -374,7 +374,7 @@ TEST(label, of_a_name_is_used_if_the_function_is_the_one_around_it)
 	CHECK(!hp_label_is_of(&name, "load::other(int)"));
 }
 
-TEST(model, threads_are_told_as_the_watcher_saw_them)
+TEST(model, threads_are_shown_as_the_watcher_saw_them)
 {
 	struct simple s;
 	struct hp_watch_row *rows;
@@ -425,7 +425,7 @@ TEST(model, a_list_without_end_ends)
 }
 
 /* Estimates below a measured call add up to at most its duration. */
-TEST(model, estimates_fit_into_what_was_measured)
+TEST(model, estimates_stay_within_the_measured_time)
 {
 	struct simple s;
 	struct hp_function *f, *g;
@@ -451,7 +451,7 @@ TEST(model, estimates_fit_into_what_was_measured)
 }
 
 /* State passed between refreshes is empty if there was none, or it was not live. */
-TEST(model, one_that_was_never_read_has_no_descriptor)
+TEST(model, an_unread_segment_has_no_descriptor)
 {
 	struct hp_model model = { .reader = { .mapped = 0 } };
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

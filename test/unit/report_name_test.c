@@ -78,7 +78,7 @@ TEST(name, operators_are_not_brackets)
 	check_short("int operator-<a::b>(a::b)", 2, "operator-<a::b>(a::b)");
 }
 
-TEST(name, scopes_in_brackets_are_no_parts)
+TEST(name, scopes_in_brackets_are_not_split)
 {
 	check_short("a::(anonymous namespace)::f(b::c)", 2, "(anonymous namespace)::f(b::c)");
 	check_short("x::main::{lambda(a::b)#1}::operator()(a::b) const", 1,
@@ -86,7 +86,7 @@ TEST(name, scopes_in_brackets_are_no_parts)
 	check_short("v<a::b, c::d>::push(e::f)", 1, "push(e::f)");
 }
 
-TEST(name, the_library_s_inner_names_are_told_by_their_outer_ones)
+TEST(name, the_library_s_inner_names_become_their_outer_ones)
 {
 	check_short("f(std::__cxx11::basic_string<char, std::char_traits<char>, "
 		    "std::allocator<char> > const&)",
@@ -249,7 +249,7 @@ static void check_display(const char *name, size_t depth, const char *want)
 	free(got);
 }
 
-TEST(name, what_says_nothing_about_the_function_is_not_shown)
+TEST(name, uninformative_parts_are_not_shown)
 {
 	check_display("luaV_execute", 2, "luaV_execute");
 	check_display("main.main", 2, "main.main");

@@ -27,23 +27,23 @@ static double kish(double first, double later, double low)
 	return sum * sum / squares;
 }
 
-static double said(const struct hp_model_sampling *sampling, uint64_t first, uint64_t later,
-		   uint64_t low)
+static double effective(const struct hp_model_sampling *sampling, uint64_t first, uint64_t later,
+			uint64_t low)
 {
 	return hp_sampling_effective(sampling, first + later + low,
 				     first * PERIOD_FIRST + later * PERIOD_LATER +
 					     low * PERIOD_LOW);
 }
 
-TEST(sampling, samples_of_one_rate_are_worth_what_they_are)
+TEST(sampling, samples_of_one_rate_have_equal_weight)
 {
 	struct hp_model_sampling one = sampled(0, 250, 0), two = sampled(1000, 250, 0);
 
-	CHECK(said(&one, 0, 700, 0) == 700);
+	CHECK(effective(&one, 0, 700, 0) == 700);
 	/* A function that ran at only one of the rates. */
-	CHECK(said(&two, 0, 700, 0) > 699.9);
-	CHECK(said(&two, 700, 0, 0) > 699.9);
-	CHECK(said(&two, 700, 0, 0) < 700.1);
+	CHECK(effective(&two, 0, 700, 0) > 699.9);
+	CHECK(effective(&two, 700, 0, 0) > 699.9);
+	CHECK(effective(&two, 700, 0, 0) < 700.1);
 	CHECK(hp_sampling_effective(&two, 0, 0) == 0);
 }
 
@@ -52,12 +52,12 @@ TEST(sampling, samples_of_two_rates_are_worth_less)
 	struct hp_model_sampling two = sampled(1000, 250, 0);
 
 	for (uint64_t later = 100; later < 100000; later *= 3) {
-		double ratio = said(&two, 1000, later, 0) / kish(1000, (double)later, 0);
+		double ratio = effective(&two, 1000, later, 0) / kish(1000, (double)later, 0);
 
 		CHECK(ratio > 0.999);
 		CHECK(ratio < 1.001);
 	}
-	CHECK(said(&two, 1000, 250, 0) < 900);
+	CHECK(effective(&two, 1000, 250, 0) < 900);
 }
 
 TEST(sampling, samples_of_three_rates_are_never_worth_more)
@@ -65,12 +65,13 @@ TEST(sampling, samples_of_three_rates_are_never_worth_more)
 	struct hp_model_sampling three = sampled(1000, 250, 50);
 
 	for (uint64_t later = 0; later < 5000; later += 500) {
-		CHECK(said(&three, 1000, later, 300) <= 1.001 * kish(1000, (double)later, 300));
-		CHECK(said(&three, 1000, later, 300) > 0);
+		CHECK(effective(&three, 1000, later, 300) <=
+		      1.001 * kish(1000, (double)later, 300));
+		CHECK(effective(&three, 1000, later, 300) > 0);
 	}
 }
 
-TEST(sampling, the_period_is_the_mean_of_what_there_was)
+TEST(sampling, the_period_is_the_mean_of_the_used_ones)
 {
 	struct hp_model_sampling two = sampled(1000, 250, 0), one = sampled(0, 250, 0);
 

@@ -18,7 +18,7 @@ static const struct hp_section *of_key(const char *key)
 	return NULL;
 }
 
-TEST(sections, are_told_apart)
+TEST(sections, are_distinguished)
 {
 	for (size_t i = 0; i < hp_section_count; i++) {
 		const struct hp_section *section = hp_sections[i];
@@ -29,7 +29,7 @@ TEST(sections, are_told_apart)
 	}
 }
 
-TEST(sections, say_what_they_are)
+TEST(sections, have_descriptions)
 {
 	for (size_t i = 0; i < hp_section_count; i++) {
 		const struct hp_section *section = hp_sections[i];
@@ -57,7 +57,7 @@ TEST(sections, columns_have_keys_of_their_own)
 }
 
 /* The settings know which words mean a section, without its definition. */
-TEST(sections, those_that_settings_know_are_there_and_no_other_is)
+TEST(sections, match_the_words_of_the_settings)
 {
 #define KEY(name, key) key,
 	static const char *const keys[] = { HP_SECTION_LIST(KEY, KEY) };

@@ -78,7 +78,7 @@ TEST(stub, names_and_places_are_those_of_objdump)
 	}
 }
 
-TEST(stub, code_that_is_none_has_no_name)
+TEST(stub, other_code_has_no_stub_name)
 {
 	struct hp_symbol_file file = { .fault = NULL };
 	char self[4096] = "";
@@ -92,7 +92,7 @@ TEST(stub, code_that_is_none_has_no_name)
 	hp_symbol_file_release(&file);
 }
 
-TEST(stub, a_stub_is_told_by_its_name)
+TEST(stub, a_stub_is_recognised_by_its_name)
 {
 	CHECK(hp_symbol_is_plt("puts@plt"));
 	CHECK(!hp_symbol_is_plt("puts"));

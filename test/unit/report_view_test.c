@@ -83,7 +83,7 @@ static char *report_with(char *const *assignments, size_t width)
 #define REPORT(width, ...) report_with((char *[]){ __VA_ARGS__, NULL }, width)
 #define SET(text) ((char[]){ text })
 
-TEST(table, says_what_was_measured)
+TEST(table, shows_the_measured_values)
 {
 	char *text = REPORT(80, SET("HOTPATH_REPORT_LABEL=a\nb"));
 
@@ -126,7 +126,7 @@ TEST(table, says_what_was_measured)
 	free(text);
 }
 
-TEST(table, a_limit_is_told)
+TEST(table, a_limit_is_mentioned)
 {
 	char *text = REPORT(80, SET("HOTPATH_LIMIT=1"), SET("HOTPATH_THREADS_LIMIT=0"));
 

@@ -176,7 +176,7 @@ TEST(burst, a_long_call_counts_once_whatever_bursts_saw_of_it)
 	end();
 }
 
-TEST(burst, a_call_that_only_lost_its_cpu_is_no_wait)
+TEST(burst, a_call_that_only_lost_its_cpu_is_not_a_wait)
 {
 	begin();
 	note(TID, START + 50 * MS, 5 * MS, 0);

@@ -22,7 +22,7 @@ static bool is_low_after(struct hp_calm *calm, struct hp_calm *sums, uint64_t cp
 	return calm->is_low;
 }
 
-TEST(calm, who_computes_keeps_the_rate)
+TEST(calm, a_computing_thread_keeps_the_rate)
 {
 	struct hp_calm calm = { .cpu_ns = 0 }, sums = { .cpu_ns = 0 };
 
@@ -61,7 +61,7 @@ TEST(calm, the_rate_comes_back_later_each_time)
 	}
 }
 
-TEST(calm, a_thread_that_goes_on_switching_stays_low)
+TEST(calm, a_thread_that_keeps_switching_stays_low)
 {
 	struct hp_calm calm = { .cpu_ns = 0 }, sums = { .cpu_ns = 0 };
 

@@ -136,7 +136,7 @@ static bool are_frames_read(uint64_t file_bytes, uint64_t memory_bytes)
 	return are_read;
 }
 
-TEST(sampler, a_load_with_more_bytes_than_room_is_not_read)
+TEST(sampler, a_load_larger_than_its_room_is_not_read)
 {
 	CHECK(are_frames_read(4096, 4096));
 	CHECK(!are_frames_read(65536, 4096));
@@ -175,7 +175,7 @@ TEST(sampler, a_profile_of_odd_digits_and_endless_numbers_is_read)
 }
 
 /* When the table of paths grows, hashes are recomputed from the segment. */
-TEST(sampler, a_parent_that_was_written_over_is_not_followed)
+TEST(sampler, an_overwritten_parent_is_not_followed)
 {
 	static struct hp_sample_tree tree;
 	struct hp_segment_wish wish = { .size = 64 << 20, .path = NULL };

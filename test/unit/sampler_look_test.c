@@ -94,7 +94,7 @@ TEST(look, a_hold_is_marked_once)
 	hp_segment_release(&scene.segment);
 }
 
-TEST(look, holds_that_are_timed_and_threads_that_draw_none_are_left_alone)
+TEST(look, timed_holds_and_threads_without_sampling_are_not_marked)
 {
 	struct scene scene;
 
@@ -109,7 +109,7 @@ TEST(look, holds_that_are_timed_and_threads_that_draw_none_are_left_alone)
 	hp_segment_release(&scene.segment);
 }
 
-TEST(look, at_the_end_the_next_hold_of_what_was_sampled_is_timed)
+TEST(look, at_the_end_the_next_hold_of_a_sampled_lock_is_timed)
 {
 	struct scene scene;
 

@@ -84,7 +84,7 @@ static void sums_are(uint64_t waits, uint64_t blocked_ns)
 	CHECK_EQ(samples.record->blocked_ns, blocked_ns);
 }
 
-TEST(open, a_wait_grows_with_each_round_and_its_end_adds_what_is_left)
+TEST(open, a_wait_grows_with_each_round_and_its_end_adds_the_rest)
 {
 	begin();
 	out(TID, 1000 * MS);
@@ -105,7 +105,7 @@ TEST(open, a_wait_grows_with_each_round_and_its_end_adds_what_is_left)
 	end();
 }
 
-TEST(open, an_end_before_what_was_counted_takes_back_what_was_too_much)
+TEST(open, an_early_end_subtracts_the_excess)
 {
 	begin();
 	out(TID, 1000 * MS);
@@ -138,7 +138,7 @@ TEST(open, a_wait_whose_end_was_lost_is_taken_back)
 	end();
 }
 
-TEST(open, threads_that_are_gone_wait_no_more)
+TEST(open, ended_threads_do_not_wait)
 {
 	uint32_t pid = (uint32_t)getpid();
 
@@ -223,7 +223,7 @@ static void forked(uint32_t tid, uint64_t ns, uint64_t event)
 	hp_samples_handle(&samples, (const void *)words);
 }
 
-TEST(open, threads_that_begin_with_an_event_are_told_apart_from_those_of_older_events)
+TEST(open, threads_that_inherit_an_event_are_distinguished_from_older_ones)
 {
 	struct hp_tids born = { 0 };
 
@@ -268,7 +268,7 @@ static void process_works(uint32_t pid)
 	record(PERF_RECORD_SWITCH, 0, (uint64_t[]){ 0, thread, 5 * MS, 1 });
 }
 
-TEST(open, a_server_that_we_start_and_what_it_starts_are_no_part_of_the_session)
+TEST(open, our_server_and_its_children_are_not_in_the_session)
 {
 	uint32_t self = (uint32_t)getpid(), server = self + 1, report = self + 2, other = self + 3;
 

@@ -65,7 +65,7 @@ static bool is_same(const struct hp_cfi_row *a, const struct hp_cfi_row *b)
 	       a->ra_offset == b->ra_offset;
 }
 
-TEST(sampler_row, what_is_kept_is_what_the_information_says)
+TEST(sampler_row, cached_rows_match_the_information)
 {
 	static struct object objects[8];
 	static uint64_t room[HP_CFI_ROOM / 8];

@@ -184,7 +184,7 @@ static void *climb(void *argument)
 	return argument;
 }
 
-TEST(trail, a_walk_that_goes_on_along_the_last_one_gives_the_same_path)
+TEST(trail, a_walk_that_joins_the_last_one_gives_the_same_path)
 {
 	pthread_t thread;
 

@@ -95,7 +95,7 @@ TEST(tree, a_path_has_one_node_and_keeps_it_when_the_slots_grow)
 	subject_release(&s);
 }
 
-TEST(tree, below_a_known_path_it_goes_on_as_the_whole_would)
+TEST(tree, a_known_path_is_extended_like_a_new_one)
 {
 	struct hp_code_place places[DEPTH];
 	struct hp_tree_path paths[DEPTH], rest[DEPTH];
@@ -121,7 +121,7 @@ TEST(tree, below_a_known_path_it_goes_on_as_the_whole_would)
 	subject_release(&s);
 }
 
-TEST(tree, without_room_the_innermost_place_is_told)
+TEST(tree, without_room_the_innermost_place_is_charged)
 {
 	struct hp_code_place places[DEPTH];
 	struct subject s;

@@ -51,7 +51,7 @@ TEST(whole, more_samples_than_time_or_a_child_that_nobody_waited_for)
 	CHECK(!is_wanted(&whole, 900, 1, 100));
 }
 
-TEST(whole, who_is_refused_is_not_asked_again)
+TEST(whole, a_refused_event_is_not_requested_again)
 {
 	struct hp_whole whole = { .is_refused = true };
 
@@ -59,7 +59,7 @@ TEST(whole, who_is_refused_is_not_asked_again)
 	CHECK(!is_wanted(&whole, 9000, 1, 0));
 }
 
-TEST(whole, time_that_no_end_explains_is_not_to_be_had)
+TEST(whole, time_without_an_end_is_unknown)
 {
 	struct hp_whole whole = { .fds = NULL };
 	struct hp_whole_use use = { 0, 2, 7 };
@@ -73,7 +73,7 @@ TEST(whole, time_that_no_end_explains_is_not_to_be_had)
 	CHECK(hp_whole_is_wanted(&whole, &use, 600 * MS, PERIOD_NS));
 }
 
-TEST(whole, use_is_what_the_clock_says)
+TEST(whole, usage_follows_the_clock)
 {
 	struct hp_whole_use use;
 	struct timespec now;

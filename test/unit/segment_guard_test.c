@@ -29,7 +29,7 @@ static struct hp_segment mapped_new(char path[64])
 	return mapped;
 }
 
-TEST(guard, another_file_s_mapping_that_is_cut_off_reads_as_zeros_and_is_no_segment)
+TEST(guard, another_truncated_mapping_reads_as_zeros_and_is_not_a_segment)
 {
 	char path[] = "/tmp/hotpath-guard.XXXXXX";
 	int fd = mkstemp(path);

@@ -53,7 +53,7 @@ static bool is_mapped(const char *page)
 	return mincore((void *)(uintptr_t)page, HP_PAGE, &in) == 0 || errno != ENOMEM;
 }
 
-TEST(narrow, what_is_not_used_is_unmapped_and_not_given_out)
+TEST(narrow, unused_chunks_are_unmapped_and_not_handed_out)
 {
 	make();
 	CHECK(hp_segment_narrow(&segment, 1 << 20, HP_HOLDER_UNSEEN));
@@ -69,7 +69,7 @@ TEST(narrow, what_is_not_used_is_unmapped_and_not_given_out)
 	CHECK_EQ(hp_segment_take(&segment, 1 << 20, HP_LINE), 0);
 }
 
-TEST(narrow, another_process_is_given_no_room_behind_it)
+TEST(narrow, another_process_gets_no_room_behind_it)
 {
 	struct hp_segment other = HP_SEGMENT_NONE;
 
@@ -110,7 +110,7 @@ static bool nobody_is_gone(uint32_t pid)
 	return pid == 0;
 }
 
-TEST(narrow, all_is_given_out_again_when_who_had_less_is_gone)
+TEST(narrow, all_is_available_again_when_the_narrow_process_has_ended)
 {
 	struct hp_segment other = HP_SEGMENT_NONE;
 
@@ -146,7 +146,7 @@ TEST(narrow, a_forked_child_holds_as_its_parent_did)
 	hp_segment_release(&other);
 }
 
-TEST(narrow, who_cannot_be_asked_about_holds_for_ever)
+TEST(narrow, an_unknown_process_keeps_the_bound)
 {
 	make();
 	CHECK(hp_segment_narrow(&segment, 2 << 20, 111));

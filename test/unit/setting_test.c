@@ -51,7 +51,7 @@ TEST(setting, defaults)
 	CHECK_STR(s.focus, NULL);
 }
 
-TEST(setting, words_that_mean_no_section)
+TEST(setting, words_for_no_section)
 {
 	CHECK_STR(read_one("HOTPATH_REPORT=threds").report, "short");
 	CHECK_EQ(lines, 1);
@@ -190,7 +190,7 @@ TEST(setting, sizes)
 	CHECK_EQ(lines, 1);
 }
 
-TEST(setting, a_bad_word_is_told_with_what_is_allowed)
+TEST(setting, an_invalid_word_is_reported_with_the_valid_ones)
 {
 	CHECK_EQ(read_one("HOTPATH_TIMING=exactly").timing, 0);
 	CHECK_EQ(lines, 1);
@@ -347,7 +347,7 @@ TEST(setting, what_only_the_user_may_set)
 	CHECK_EQ(lines, 0);
 }
 
-TEST(setting, each_says_what_may_set_it)
+TEST(setting, each_names_its_allowed_sources)
 {
 	for (size_t i = 0; i < hp_setting_count; i++)
 		CHECK(hp_setting_table[i].trust != 0);
@@ -397,7 +397,7 @@ TEST(setting, a_value_is_written_so_that_it_is_read_as_the_same)
 	check_written("HOTPATH_FOCUS", "a\033[2J", "a?[2J");
 }
 
-TEST(setting, a_programs_default_is_known_as_such)
+TEST(setting, a_programs_default_is_marked)
 {
 	struct hp_settings s = read_both("HOTPATH_SORT=calls", "sort=self limit=3 timing=wrong");
 	char room[HP_SETTING_TEXT_MAX];

@@ -44,10 +44,10 @@ static const struct option options[] = {
 
 static const char usage_text[] =
 	"Usage: hotpath console [OPTION]... [PID | SESSION | FILE]\n"
-	"Show a program's figures on the terminal while it runs: the one that runs under the\n"
-	"profiler, of that with this PID or SESSION (see hotpath list), or of a FILE or run that is\n"
-	"over. Without one, it waits. With a port or host, it shows what is served there, also\n"
-	"of a Rust program with the crate hotpath.\n\n"
+	"Show a program's figures on the terminal while it runs: those of the program under the\n"
+	"profiler, of the one with this PID or SESSION (see hotpath list), or of a FILE or\n"
+	"finished run. Without one, it waits for a program. With a port or host, it shows the\n"
+	"figures of that server, also of a Rust program with the crate hotpath.\n\n"
 	"  -p, --metrics-port=N          ask the server at this port (HOTPATH_METRICS_PORT, 6770)\n"
 	"  -H, --metrics-host=URL        and host, as http://HOST (HOTPATH_METRICS_HOST)\n"
 	"  -t, --metrics-auth-token=T    with this token (HOTPATH_METRICS_AUTH_TOKEN)\n"

@@ -32,7 +32,7 @@ enum kind {
 struct state {
 	struct hp_owner own;	/* of the program's innermost named function */
 	struct hp_owner library;	/* of the innermost named function of a library inside that */
-	struct hp_owner nameless;	/* of code of the program without a name, inside of both */
+	struct hp_owner nameless;	/* of code of the program without a name, inside both */
 	struct hp_owner file;	/* of a library's code without a name: its own thread */
 	bool is_entered;	/* the kernel's entry function is known */
 };

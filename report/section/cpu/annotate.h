@@ -26,7 +26,7 @@ struct hp_annotation_line {
 struct hp_annotation {
 	char *describe;
 	char *note;
-	struct hp_annotation_line *lines;	/* in their order */
+	struct hp_annotation_line *lines;	/* in order */
 	size_t count;
 	uint64_t total_ns;	/* of the function, 100 % of the column */
 };

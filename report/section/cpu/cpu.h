@@ -6,7 +6,7 @@
  * were inlined there, and the function itself.  Parts that a compiler split
  * off (NAME.cold, NAME.part.0) are counted as NAME.
  *
- * Folder: report/section/cpu - samples of the CPU: by function, and by line
+ * Folder: report/section/cpu - CPU samples: by function, and by line
  *   of one function
  * May use: report/base report/elf report/name report/read report/section/core
  *   segment/layout util

@@ -460,7 +460,7 @@ const struct hp_section hp_cpu_section = {
 	.key = "functions-cpu",
 	.json = "functions_cpu",
 	.name = "cpu",
-	.help = "samples of the CPU by function",
+	.help = "CPU samples by function",
 	.subject = HP_SUBJECT_CPU,
 	.columns = columns,
 	.fill = fill,
@@ -484,7 +484,7 @@ const struct hp_section hp_cpu_section = {
 			   "profiler_ns:i profiler_sample_count:i unsampled_ns:i complete_count:i "
 			   "folded_count:i profile_path:s" },
 	.legend_write = legend_write,
-	.tool = { .help = "Samples of the CPU by function: `now` since the start, `report` of the last snapshot. "
+	.tool = { .help = "CPU samples by function: `now` since the start, `report` of the last snapshot. "
 			  "Works without recompiling.",
 		  .answer = "status:s! captured_at_ms:i capture_duration_ms:i error:s "
 			    "current_session_id:s current_session_path:s",

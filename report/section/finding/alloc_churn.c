@@ -12,7 +12,7 @@
 #include "report/section/finding/rules.h"
 #include "report/section/finding/site.h"
 
-#define GAIN_MIN 0.1 /* of the wall time: programs that allocate are the rule */
+#define GAIN_MIN 0.1 /* of the wall time: most programs allocate */
 #define CPU_MIN 0.08 /* of the CPU time, in the allocator */
 #define PATH_MIN 0.2 /* of all blocks */
 #define BLOCKS_MIN 10000
@@ -31,7 +31,7 @@ static double allocator_ns(const struct hp_survey *survey)
 	return ns;
 }
 
-/* Includes a function that does little else. */
+/* If a function does little else, all of its time. */
 static double built_ns(const struct hp_cost *cost)
 {
 	double ns = (double)cost->marked_ns[HP_SIGN_BUILD];
@@ -39,7 +39,7 @@ static double built_ns(const struct hp_cost *cost)
 	return ns >= WHOLE_MIN * (double)cost->ns ? (double)cost->ns : ns;
 }
 
-/* And that of allocating functions of the C++ library: making a string also copies it. */
+/* Includes allocating functions of the C++ library: making a string also copies it. */
 static double around_ns(const struct hp_survey *survey)
 {
 	double ns = 0;
@@ -55,8 +55,8 @@ static double smaller(double a, double b)
 }
 
 /*
- * The function's share of the time around the allocator, or what its blocks take at least; never
- * more than the threads had: with all of them gone, all else would still have to be done.
+ * The function's share of the time around the allocator, or the least that its blocks take.
+ * Never more than the threads had: without these blocks, all other work remains.
  */
 static double gain_of(const struct hp_survey *survey, double ns, uint64_t blocks)
 {
@@ -67,7 +67,7 @@ static double gain_of(const struct hp_survey *survey, double ns, uint64_t blocks
 	return smaller(gain, smaller(survey->ran_ns + survey->ready_ns, survey->wall_ns));
 }
 
-/* Blocks that live long are needed, each of them. */
+/* Each long-lived block is needed. */
 static bool are_short(struct hp_survey *survey, struct hp_alloc_row *row, uint64_t blocks)
 {
 	return hp_site_function_short(survey, row, SHORT_LIFE * survey->wall_ns) >=

@@ -23,7 +23,7 @@ static void find(struct hp_survey *survey)
 	hp_pattern_find(survey, &pattern);
 }
 
-/* To copy into a fresh block is to allocate it, too. */
+/* Copying into a fresh block also allocates it. */
 static const struct hp_rule_over over[] = { { "alloc-churn", true },
 					    { "page-faults", true },
 					    { NULL, false } };

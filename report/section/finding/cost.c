@@ -3,9 +3,9 @@
  * cost.c - CPU time and waits by owner, and the owner's activity.
  *
  * An owner's activity is named after the functions of libraries and of the kernel between
- * it and the innermost one.  A function that a library's search calls back, as the
- * condition of std::find_if is one, is an owner itself; its time is marked as a search of
- * the function that requested it.  So is an assignment that a vector calls to move its elements.
+ * it and the innermost one.  A function that a library's search calls back, such as the
+ * condition of std::find_if, is an owner itself; its time is marked as a search of the function
+ * that requested it. The same holds for an assignment that a vector calls to move its elements.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,8 +104,8 @@ static void marks_add(struct hp_cost *cost, uint32_t marks, const struct hp_mode
 }
 
 /*
- * After the owner: the function that had a library search by it, or move elements that are of its
- * class; HP_NONE = none.
+ * The first caller of the owner that had a library search with it, or move elements of its class;
+ * HP_NONE = none.
  */
 static uint32_t requester(struct build *b, struct walk *walk, uint32_t *request)
 {

@@ -14,7 +14,7 @@
 
 #define BLOCKED_MIN 0.15	/* of the wall time */
 #define SYNCS_MIN 20
-#define READS_MIN 50 /* a few are a file that was not in the cache */
+#define READS_MIN 50 /* fewer may be a file that was not in the cache */
 #define UNKNOWN_MAX 0.2 /* of all blocked time without a stack, to count as measured */
 
 static const struct hp_stall *most_of(const struct hp_survey *survey)
@@ -31,7 +31,7 @@ static const struct hp_stall *most_of(const struct hp_survey *survey)
 	return most;
 }
 
-/* A thread that waits for the disk while another one computes costs nothing. */
+/* A thread that waits for the disk while another one computes does not delay the program. */
 static double gain_of(const struct hp_survey *survey, double ns)
 {
 	double most = survey->wall_ns - (survey->worked > 1 ? survey->ran_ns / survey->cores : 0);
@@ -40,8 +40,8 @@ static double gain_of(const struct hp_survey *survey, double ns)
 }
 
 /*
- * Another way of writing avoids the call.  Of one thread all but its work elsewhere, and its waits for
- * other things, may be about these calls: to be woken up takes time as well.
+ * Another way of writing avoids the call. With one thread, everything except its work elsewhere and
+ * its waits for other things may be due to these calls: waking up takes time as well.
  */
 static double without_syncs_ns(const struct hp_survey *survey, const struct hp_stall *block)
 {
@@ -109,9 +109,10 @@ const struct hp_rule hp_rule_disk_per_record = {
 	.over = over,
 	.pattern =
 		"A function is blocked on the disk for at least 15% of the wall time, at least 50 "
-		"times, or in fsync, fdatasync or their like at least 20 times.  The gain is the "
-		"blocked time; with fsync, since a different way of writing avoids the call, also the "
-		"function's CPU time, and with one thread all but what it does elsewhere.",
+		"times, or in fsync, fdatasync or similar calls at least 20 times.  The gain is the "
+		"blocked time; with fsync, since a different way of writing avoids the call, also "
+		"the function's CPU time, and with one thread everything except its work "
+		"elsewhere.",
 	.wrong = "Each record must be on disk before the next one may be written; or the data "
 		 "were not in the cache, and are read only once.",
 	.verify = "Write some records before each fsync (or one transaction for all of them), and "

@@ -83,7 +83,7 @@ static void team_add(struct hp_survey *survey, const struct team *team, double g
 }
 
 /*
- * Its excess work, for as long as that took: with less work it would also have waited less for a
+ * The time that its excess work took: with less work it would also have waited less for a
  * processor.
  */
 static double gain_of(const struct team *team, double even_ns)
@@ -119,10 +119,10 @@ const struct hp_rule hp_rule_imbalance = {
 	.key = "imbalance",
 	.find = find,
 	.pattern =
-		"Of the threads that begin with one function with a name, the busiest ran for at least 1.4 "
-		"times the mean, and ran or was ready for at least 50% of the wall time.  The "
-		"gain is the part of that time in which it ran beyond all CPU time spread over "
-		"the cores.",
+		"Among threads that start in the same named function, the busiest ran for at least "
+		"1.4 times the mean, and ran or was ready for at least 50% of the wall time.  The "
+		"gain is the part of that time in which it ran beyond all CPU time spread over the "
+		"cores.",
 	.wrong =
 		"The threads have different jobs; or they write to the same cache lines: then more "
 		"running threads slow each other down.",

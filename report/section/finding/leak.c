@@ -26,7 +26,7 @@ static bool is_large(const struct hp_survey *survey, uint64_t blocks, uint64_t b
 	       (double)bytes >= PEAK_MIN * (double)survey->answer->heap_peak;
 }
 
-/* Of the freed blocks: the mean age, from a sample; 0 = too few are known. */
+/* The mean age of freed blocks, from a sample; 0 = too few are known. */
 static double age_ns(struct hp_survey *survey, const struct hp_alloc_row *row)
 {
 	struct hp_alloc_sampled sampled = hp_alloc_row_sampled(survey->report, row);
@@ -40,8 +40,9 @@ static double age_ns(struct hp_survey *survey, const struct hp_alloc_row *row)
 }
 
 /*
- * In a steady state, as in a cache that drops its oldest blocks, as many live as are made in the life
- * of one (Little's law).  Of a leak many more live: those that are freed die young.
+ * In a steady state, as in a cache that drops its oldest blocks, as many blocks live as are made
+ * during the life of one (Little's law). With a leak, many more live: the blocks that are freed are
+ * freed early.
  */
 static bool is_cache(struct hp_survey *survey, const struct hp_alloc_row *row,
 		     const struct hp_alloc_sum *sum, uint64_t live)
@@ -107,11 +108,11 @@ const struct hp_rule hp_rule_leak = {
 	.key = "leak",
 	.find = find,
 	.pattern =
-		"Of one call path at least 1,000 blocks of at most 4 KB, together 1 MB and 10% of "
-		"the heap's peak, live at the end; at least 30% of its blocks were freed, so the "
+		"One call path has at least 1,000 live blocks of at most 4 KB at the end, 1 MB and "
+		"10% of the heap's peak in all; at least 30% of its blocks were freed, so the "
 		"program normally frees them; and more than 4 times as many live as are made in the "
-		"mean life of a freed one, which is how a cache differs.  If blocks were checked for "
-		"pointers to them (--report leaks), half of those that live are lost instead.",
+		"mean life of a freed one, which is how a cache differs.  If blocks were checked "
+		"for pointers to them (--report leaks), half of those that live are lost instead.",
 	.wrong = "It is a cache, or the blocks are left to the process's end on purpose.",
 	.verify = "Run it twice as long: a leak grows, a cache does not.  hotpath report --report "
 		  "leaks shows the paths.",

@@ -12,12 +12,12 @@
 #include "report/section/finding/rules.h"
 
 #define NAMED_MIN 0.75 /* of the CPU time, in a function that searches by its name */
-#define COMPARE_MIN 0.25 /* of its time, in comparisons: a search without a telling name */
+#define COMPARE_MIN 0.25 /* of its time, in comparisons: a search whose name does not show it */
 #define LINES_MAX \
-	3 /* of the source: a loop and its condition; a hash or a search by halves has more */
+	3 /* of the source: a loop and its condition; a hash or a binary search has more */
 #define LINE_MIN 0.04 /* of the function's CPU time, for a line that counts */
 #define LISTED_MAX 64 /* lines */
-#define EACH_MIN 500.0 /* ns of a call, where calls are counted: less is no long search */
+#define EACH_MIN 500.0 /* ns of a call, where calls are counted: shorter ones are ignored */
 
 /* --- by the name of the program's own function --- */
 

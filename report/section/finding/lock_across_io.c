@@ -105,8 +105,8 @@ static struct blocked blocked_sum(struct hp_survey *survey, const char *function
 }
 
 /*
- * Fewer writes to the disk instead of shorter holds (O_SYNC waits without fsync): all waits for it go,
- * too, and for a core after each.
+ * Fewer writes to the disk instead of shorter holds (O_SYNC waits without fsync): this also removes
+ * all waits for the disk, and those for a core after each.
  */
 static double gain_without_disk(const struct hp_survey *survey)
 {

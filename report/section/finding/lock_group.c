@@ -16,7 +16,7 @@
 
 #define WAITS_MIN 50 /* contended acquisitions */
 #define HELD_MIN \
-	0.5 /* of the wall time: then fewer waits are enough, since the thread that releases it takes it again */
+	0.5 /* of the wall time: then fewer waits suffice, as its last owner takes it again */
 #define LIVES_MIN 0.05 /* of the threads' lifetimes: waits for it */
 #define GROUPS_MAX 256 /* a damaged segment may have any number; the same for holders and waiters */
 #define GAIN_MIN 0.1 /* of the wall time */
@@ -82,7 +82,7 @@ struct sum {
 	double ns;
 };
 
-/* Of some waits the holder is not known: these are no one's. */
+/* Waits with an unknown holder count as one group. */
 static bool is_one_holder(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
 {
 	return a->holder.object == b->holder.object && a->holder.address == b->holder.address;

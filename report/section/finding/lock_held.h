@@ -2,9 +2,9 @@
 /*
  * lock_held.h - what the holder of a lock did while another thread waited for it.
  *
- * Of each waiter's longest wait it is known when it was and which thread had the lock when it
- * began.  Waits of that thread for anything but locks, at the same time, are waits with the lock
- * held.
+ * Each waiter's longest wait is recorded with its time and with the thread that had the lock
+ * when it began. If that thread waited for anything but a lock at the same time, it waited with
+ * the lock held.
  */
 #ifndef HP_REPORT_SECTION_FINDING_LOCK_HELD_H
 #define HP_REPORT_SECTION_FINDING_LOCK_HELD_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * one_busy_thread.c - the first thread waits for another one again and again, which does nearly
- * all of the work.
+ * one_busy_thread.c - the first thread repeatedly waits for another one, which does nearly all
+ * of the work.
  *
- * A queue of the program's own, with a mutex and conditions, is no channel; but what its writer
- * waits for is known by the thread that signalled it.  Of other threads that wait this is not said:
- * a pool whose threads have nothing to do looks the same.
+ * A queue of the program's own, with a mutex and conditions, is not recorded as a channel; but the
+ * thread that signals the condition shows what its writer waits for. The rule ignores waits of
+ * other threads: a pool of idle threads looks the same.
  */
 #include <stdlib.h>
 
@@ -110,8 +110,8 @@ const struct hp_rule hp_rule_one_busy_thread = {
 	.pattern =
 		"The first thread waits for a condition or a semaphore at least 20 times, for at "
 		"least 30% of the wall time; the thread that signals it is busy for at least 70% of "
-		"it, and no other one for more than 30%.  The gain is the busy thread's work on all "
-		"cores, at most those waits.",
+		"it, and no other thread is for more than 30%.  The gain is the busy thread's work "
+		"on all cores, at most those waits.",
 	.wrong = "The work cannot be divided, or its items depend on each other.",
 	.verify = "Start a second such thread, and compare both with hotpath compare.",
 };

@@ -27,7 +27,7 @@ const struct hp_cost *hp_cost_most(const struct hp_survey *survey, enum hp_sign 
 /* Code that the user can change: a function with a name. */
 bool hp_cost_is_named(const struct hp_survey *survey, const struct hp_cost *cost);
 
-/* One of the words, of which NULL is the last, is in the function's name. */
+/* The function's name has one of the words; NULL ends their list. */
 bool hp_cost_has_word(struct hp_survey *survey, const struct hp_cost *cost,
 		      const char *const *words);
 

@@ -50,7 +50,7 @@ static const struct hp_program *most_of(const struct hp_programs *programs, cons
 	return most;
 }
 
-/* All that are started so often are part of it: a shell forks before it starts a program. */
+/* All frequently started programs are part of it: a shell forks before it starts a program. */
 static double lives_of(const struct hp_programs *programs)
 {
 	double ns = 0;
@@ -61,7 +61,7 @@ static double lives_of(const struct hp_programs *programs)
 	return ns;
 }
 
-/* Of the first thread: what it does itself, or waits for that is no child. */
+/* The first thread's own work, and its waits for anything but a child. */
 static double own_ns(const struct hp_survey *survey)
 {
 	static const enum hp_thread_wait waits[] = { HP_THREAD_CHANNEL, HP_THREAD_DISK,
@@ -82,8 +82,8 @@ static double own_ns(const struct hp_survey *survey)
 }
 
 /*
- * To start and to end a process takes its parent's time as well: as long as it lives, and if the
- * parent does nothing else up to twice as long.
+ * Starting and reaping a process takes its parent's time as well: as long as the process lives,
+ * or up to twice as long if the parent does nothing else.
  */
 static double gain_of(const struct hp_survey *survey, const struct hp_programs *programs)
 {
@@ -138,8 +138,8 @@ const struct hp_rule hp_rule_process_per_item = {
 	.over = over,
 	.pattern =
 		"A program runs at least 50 times, for less than 10 ms each on average.  The gain "
-		"is twice the lives of all programs that run so often, or if the first thread does "
-		"nothing else up to three times: to start a process takes as long in its parent.",
+		"is twice the lifetime of all such programs, or up to three times if the first "
+		"thread does nothing else: starting a process takes as long in its parent.",
 	.wrong = "Each run does real work that is needed anyway.",
 	.verify = "Hand all items to one run (xargs without -n, a loop inside the program), or use "
 		  "shell builtins, and compare both with hotpath compare.",

@@ -8,7 +8,7 @@
 #include "report/section/channel/row/channel.h"
 #include "report/section/finding/rule.h"
 
-/* The threads of one side of a channel, by the messages of which that was recorded. */
+/* The threads of one side of a channel, from the messages with a recorded thread. */
 struct hp_queue_side {
 	const struct hp_thread_row
 		*most; /* the one that ran or was ready longest; NULL = not known */

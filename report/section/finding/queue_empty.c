@@ -67,9 +67,10 @@ const struct hp_rule hp_rule_queue_empty = {
 	.find = find,
 	.over = over,
 	.pattern =
-		"Readers of a pipe or queue inside of one process wait for messages for at least "
-		"30% of the wall time, the thread that writes is busy for at least 70% of it, and "
-		"no other one for more than 30%.  The gain is the busy thread's work on all cores.",
+		"Readers of a pipe or queue inside one process wait for messages for at least 30% "
+		"of the wall time, the thread that writes is busy for at least 70% of it, and no "
+		"other thread is for more than 30%.  The gain is the busy thread's work on all "
+		"cores.",
 	.wrong = "The work of the busy thread cannot be divided.",
 	.verify = "Add a second writer, and compare both with hotpath compare.",
 };

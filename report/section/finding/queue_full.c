@@ -14,7 +14,7 @@
 #define BLOCKED_MIN 0.2	/* of the wall time */
 #define WAITS_MIN 20
 
-/* "its reader, thread 12 (worker), ran for 1.20 s": of several the busiest one; fresh. */
+/* "its reader, thread 12 (worker), ran for 1.20 s": the busiest of several; fresh. */
 static char *reader_text(const struct hp_queue_side *readers, const struct hp_busiest *busiest)
 {
 	const struct hp_thread_row *row = readers->most ? readers->most : busiest->first;
@@ -80,11 +80,10 @@ const struct hp_rule hp_rule_queue_full = {
 	.key = "queue-full",
 	.find = find,
 	.over = over,
-	.pattern =
-		"Writers of a pipe or queue inside of one process wait for room for at least 20% "
-		"of the wall time, at least 20 times, and for longer than readers wait for "
-		"messages.  The gain is that time, and no more than the wall time without what the "
-		"busiest thread does that does not read from it.",
+	.pattern = "Writers of a pipe or queue inside one process wait for room for at least 20% "
+		   "of the wall time, at least 20 times, and for longer than readers wait for "
+		   "messages.  The gain is that time, at most the wall time minus the work of the "
+		   "busiest thread that does not read from it.",
 	.wrong = "The reader is slow because it waits for something that a second one would wait "
 		 "for too; or the messages must be handled one after the other.",
 	.verify =

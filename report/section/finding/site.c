@@ -77,7 +77,8 @@ uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *
 	return blocks;
 }
 
-/* Of a path: blocks whose life was that short, by the sampled ones; all that were freed if none is known. */
+/* A path's blocks with a life that short, estimated from sampled ones; all freed ones if no age
+ * is known. */
 static double short_of(struct hp_survey *survey, const struct hp_alloc_row *row, double life_ns)
 {
 	struct hp_alloc_sampled sampled = hp_alloc_row_sampled(survey->report, row);

@@ -19,7 +19,7 @@ struct hp_alloc_row *hp_site_most(struct hp_survey *survey, enum hp_site_by by,
 /* Blocks of all paths that begin in the same function. */
 uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *row);
 
-/* Of these, blocks that lived for no longer than `life_ns`; estimated from the sampled ones. */
+/* Blocks of these that lived for at most `life_ns`, estimated from the sampled ones. */
 double hp_site_function_short(struct hp_survey *survey, struct hp_alloc_row *row, double life_ns);
 
 /* All of them, for rules that check each. */
@@ -33,7 +33,7 @@ bool hp_site_knows_lost(struct hp_survey *survey);
 /* A function with a name, which the user can change. */
 bool hp_site_is_named(struct hp_survey *survey, struct hp_alloc_row *row);
 
-/* "push list.c:12 ← main" with at most three callers, fresh; and as the table of paths says it. */
+/* "push list.c:12 ← main" with at most three callers, fresh; and as in the table of paths. */
 char *hp_site_name(struct hp_survey *survey, struct hp_alloc_row *row);
 char *hp_site_row(struct hp_survey *survey, struct hp_alloc_row *row);
 

@@ -13,7 +13,7 @@
 #define KERNEL_MIN 0.3	/* of the function, below read and write */
 #define CALL_MIN 0.2	/* of that: each call's fixed cost */
 #define DATA_MAX 0.45	/* of that: data are copied */
-#define WHOLE_MIN 0.6	/* of the function: it does nothing else */
+#define WHOLE_MIN 0.6	/* of the function: it does little else */
 #define DISK_MAX 0.05	/* of the wall time */
 
 static bool is_small(const struct hp_survey *survey, const struct hp_cost *cost, enum hp_sign mark)

@@ -67,7 +67,8 @@ void hp_survey_release(struct hp_survey *survey)
 	free(survey->stalls);
 }
 
-/* One thread that mostly computes: whatever it did not wait for, as to start, is its own. */
+/* With one thread that mostly computes, all time without a recorded wait, such as start-up, is
+ * its own. */
 static double serial_ns(const struct hp_survey *survey)
 {
 	double used = survey->ran_ns + survey->ready_ns, rest = survey->wall_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits_for_children.c - a process starts one child after the other, and waits for each.
+ * waits_for_children.c - a process starts one child after another, and waits for each.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 #define BLOCKED_MIN 0.15	/* of the wall time */
 #define WAITS_MIN 4
-#define CORES_MAX 1.15	/* in use: the children did not run in parallel */
+#define CORES_MAX 1.15	/* cores in use: the children did not run in parallel */
 #define LIVES_MAX \
 	1.3	/* lifetimes of all other processes, relative to the waits: they had no children and no peers */
 

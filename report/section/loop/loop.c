@@ -2,9 +2,9 @@
 /*
  * loop.c - see loop.h.
  *
- * The segment has each thread's waits at each call.  One is an event loop if the program or the
- * library that it runs in declares it; else if events came from several descriptors, or if it has
- * timers (has_timers).  A client that polls for one answer has neither.  Waits inside a
+ * The segment has each thread's waits at each call.  One is an event loop if the program or its
+ * library declares it, if its events came from several descriptors, or if it has timers
+ * (has_timers).  A client that polls for one answer has neither.  Waits inside a
  * client library (libcurl, libpq) do not count, whatever their cause.
  */
 #include "report/section/loop/loop.h"
@@ -80,7 +80,7 @@ static const struct library *library_named(const char *function)
 	return NULL;
 }
 
-/* From the file that waits, else from its callers. */
+/* From the file that waits, or from its callers. */
 static const struct library *library_of(struct build *b, const struct hp_loop_row *row)
 {
 	const char *file = file_of(b->report, &row->site);
@@ -127,7 +127,7 @@ static bool has_sources(const struct hp_loop *record)
 	return record->sources > 1 || record->registered > 1;
 }
 
-/* The thread's own name; else its process's. */
+/* The thread's own name, or its process's. */
 static const char *thread_name(struct build *b, const struct hp_loop *record, const char *comm)
 {
 	const struct hp_model *model = &b->report->model;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop.h - the event loops of a segment: which of the threads that wait for descriptors are loops, and
- * how busy they were.
+ * loop.h - the event loops of a segment: which waiting threads are loops, and how busy they were.
  *
  * Folder: report/section/loop - event loops and their longest busy spans
  * May use: report/section/wait report/section/cpu report/section/core report/name report/read

@@ -2,9 +2,9 @@
 /*
  * ran.c - see ran.h.
  *
- * A sample stands for the CPU time since the one before, a wait of the thread within the span for
- * itself.  The function that is named is the innermost one of those that were on the stack for most of
- * the span.  Functions of the kernel and of the C library are not named: their callers are.
+ * A sample counts for the CPU time since the previous one, a wait of the thread within the span for
+ * its own duration. The named function is the innermost of those that were on the stack for most of
+ * the span. The kernel and the C library are skipped: their callers are named instead.
  */
 #include "report/section/loop/ran.h"
 
@@ -18,7 +18,7 @@
 #include "report/section/cpu/cpu.h"
 
 #define COVERED_MIN 0.5 /* of a span, as for calls */
-#define SAMPLES_MIN 3 /* fewer may stand for time outside of it */
+#define SAMPLES_MIN 3 /* fewer may cover time outside it */
 
 /* Samples and waits of one span. */
 struct span {
@@ -56,7 +56,7 @@ static void event_add(struct span *span, const struct hp_event *event)
 		span->waited_ns += event->span_ns;
 }
 
-/* A wait that began before the span is the one that the span follows. */
+/* A wait that began before the span is the preceding one. */
 static bool is_in(const struct span *span, const struct hp_event *event, uint64_t start_ns)
 {
 	uint64_t at = event->ns > start_ns ? event->ns - start_ns : 0;
@@ -119,7 +119,7 @@ static struct ran *ran_of(struct rans *rans, uint32_t function)
 	return &rans->all[rans->count++];
 }
 
-/* The outermost place of a function that calls itself does not count: the innermost is met first. */
+/* A recursive function counts once, at its innermost place, which is met first. */
 static void stack_add(struct hp_report *report, struct rans *rans, const struct hp_event *event,
 		      size_t number)
 {
@@ -151,7 +151,7 @@ static bool has_name(const struct hp_cpu *cpu, const struct ran *ran)
 	return *name != '[' && !hp_wrapper_is_outermost(name);
 }
 
-/* One that has a name; else any. */
+/* Prefers one with a name. */
 static bool is_better(const struct hp_cpu *cpu, const struct ran *ran, const struct ran *best)
 {
 	bool is_named = has_name(cpu, ran), is_best_named = best && has_name(cpu, best);

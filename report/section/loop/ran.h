@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ran.h - what ran in a long busy span, by samples of the CPU and by waits.
+ * ran.h - what ran in a long busy span, by CPU samples and by waits.
  */
 #ifndef HP_REPORT_SECTION_LOOP_RAN_H
 #define HP_REPORT_SECTION_LOOP_RAN_H

@@ -382,8 +382,7 @@ static void spread_busy(struct hp_report *report, const void *row, struct hp_met
 
 static const struct hp_metric metrics[] = {
 	{ "waits", true, "hotpath_loop_waits", .help = "Waits of each event loop." },
-	{ "park_count", true, "hotpath_loop_parks",
-	  .help = "Of these, waits that were allowed to sleep." },
+	{ "park_count", true, "hotpath_loop_parks", .help = "Waits that were allowed to sleep." },
 	{ "events", true, "hotpath_loop_events", .help = "Events that these waits returned." },
 	{ "timeouts", true, "hotpath_loop_timeouts", .help = "Waits that ended by their timeout." },
 	{ "woken_remote", true, "hotpath_loop_remote_wakes",

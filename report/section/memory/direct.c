@@ -144,7 +144,7 @@ static bool has_data(const struct hp_report *report)
 static const char *empty(struct hp_report *report)
 {
 	if (has_data(report))
-		return "nothing passes HOTPATH_FOCUS";
+		return "nothing matches HOTPATH_FOCUS";
 	return "the program called neither mmap nor brk itself, or HOTPATH_REPORT did not ask for it "
 	       "when it ran";
 }

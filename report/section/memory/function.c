@@ -133,7 +133,7 @@ static void get_calls(const struct hp_cell *cell, struct hp_value *value)
 		value->number = (double)function_of(cell->report, cell->row)->calls;
 }
 
-/* The number of calls that have some: percentiles are over these. */
+/* The number of calls that allocate: percentiles cover these. */
 static void get_allocating(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_charge_sum *sum = row_of(cell->row)->charge;
@@ -468,10 +468,9 @@ static const char *functions_after(struct hp_report *report)
 				   hp_format_count(&count, outside.count),
 				   outside.count == 1 ? "block" : "blocks");
 	if (is_apart) {
-		char *line =
-			hp_xprintf("%s%sAvg is over all calls, percentiles are over those that "
-				   "allocate.",
-				   report->text ? report->text : "", report->text ? "\n" : "");
+		char *line = hp_xprintf("%s%sAvg covers all calls, percentiles cover those that "
+					"allocate.",
+					report->text ? report->text : "", report->text ? "\n" : "");
 
 		free(report->text);
 		report->text = line;

@@ -183,7 +183,7 @@ const char *hp_alloc_empty(struct hp_report *report)
 	if (report->text)
 		return report->text;
 	if (alloc->is_recorded && alloc->all.count)
-		return "nothing passes HOTPATH_FOCUS";
+		return "nothing matches HOTPATH_FOCUS";
 	if (report->model.recorded & HP_RECORDED_ALLOCATIONS)
 		return "nothing was allocated";
 	return "nothing was allocated, or HOTPATH_REPORT did not ask for it when it ran";

@@ -18,7 +18,7 @@
 #include "report/base/memory.h"
 #include "util/hash.h"
 
-#define IS_OUTER (UINT32_C(1) << 31)	/* in link.outer: the step itself is such a one */
+#define IS_OUTER (UINT32_C(1) << 31)	/* in link.outer: the step itself is an outer one */
 
 struct hp_frame_place *hp_alloc_place(struct hp_alloc_view *view, uint32_t step)
 {

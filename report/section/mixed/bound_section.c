@@ -144,7 +144,7 @@ const char *hp_bound_note(struct hp_report *report)
 static const char *empty(struct hp_report *report)
 {
 	if (report->model.sampling.record.samples)
-		return "no function passes HOTPATH_FOCUS";
+		return "no function matches HOTPATH_FOCUS";
 	return hp_cpu_empty(report);
 }
 

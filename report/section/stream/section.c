@@ -334,7 +334,7 @@ static const struct hp_metric metrics[] = {
 	{ "instances", true, "hotpath_stream_instances_created",
 	  .help = "Streams that were opened at this place." },
 	{ "closed_instances", true, "hotpath_stream_instances_closed",
-	  .help = "Of these, those no longer open." },
+	  .help = "Closed streams of this place." },
 	{ 0 },
 };
 

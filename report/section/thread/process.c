@@ -303,7 +303,7 @@ const struct hp_section hp_processes_section = {
 	.usual = LIMIT,
 	.has_data = has_data,
 	.about = "Processes by program.",
-	.none = "no process could be recorded: the segment had no room",
+	.none = "no process could be recorded: the segment was full",
 	.note = note,
 	.after = after,
 	.extra = { .head = add_head,

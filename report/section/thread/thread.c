@@ -119,7 +119,7 @@ static void event_add(struct hp_report *report, struct hp_threads *threads,
 		row->waits_ns[HP_WAIT_LOCK] += (double)event->span_ns;
 }
 
-/* If some had no room, none is used: a share would only cover the recorded part. */
+/* If some could not be recorded, none is used: a share would only cover the recorded part. */
 static void switches_add(struct hp_report *report, struct hp_threads *threads)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;

@@ -64,7 +64,7 @@ static const char *calls_describe(const struct hp_report *report)
 static const char *calls_empty(struct hp_report *report)
 {
 	if (report->has_functions)
-		return "no path passes HOTPATH_FOCUS";
+		return "no path matches HOTPATH_FOCUS";
 	return HP_NO_FUNCTIONS;
 }
 

@@ -93,7 +93,7 @@ static const char *note(struct hp_report *report)
 const char *hp_functions_empty(struct hp_report *report)
 {
 	if (report->has_functions)
-		return "no function passes HOTPATH_FOCUS";
+		return "no function matches HOTPATH_FOCUS";
 	return HP_NO_FUNCTIONS;
 }
 

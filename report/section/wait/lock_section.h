@@ -3,7 +3,7 @@
  * lock_section.h - the sections of locks and waits: rows, names, columns.
  *
  * Folder: report/section/wait - locks and waits: by lock, by place, orders
- *   that contradict each other, present waits, time off the CPU
+ *   that contradict each other, ongoing waits, time off the CPU
  * May use: report/section/channel/row report/section/cpu report/section/core
  *   report/name report/read report/base segment segment/layout util
  */

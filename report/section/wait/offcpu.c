@@ -320,7 +320,7 @@ const char *hp_offcpu_empty(struct hp_report *report)
 		return "unknown: timers and samply see only running threads; HOTPATH_CPU=perf records waits, too, "
 		       "where the kernel permits it";
 	if (offcpu_of(report)->count)
-		return "nothing passes HOTPATH_FOCUS";
+		return "nothing matches HOTPATH_FOCUS";
 	return "no thread waited";
 }
 

@@ -48,7 +48,7 @@ hotpath.functions = (() => {
 		},
 		{
 			key: "cpu", title: "CPU", path: "functions_cpu", sort: "self_ns",
-			caption: "Functions by samples of the CPU",
+			caption: "Functions by CPU samples",
 			columns: () => [
 				{ key: "name", title: "Function", unit: "name" },
 				{ key: "self_samples", title: "Samples", unit: "count", about: "in the function itself" },

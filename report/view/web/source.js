@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // source.js - the source of figures: the server that sent the page, queried every
-// second while the page is visible, or the data inside of a saved page.
+// second while the page is visible, or the data inside a saved page.
 //
 // Nothing is requested while the page is paused or hidden, so that the server
 // has nothing to do, either.

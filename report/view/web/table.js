@@ -5,7 +5,7 @@
 //   hotpath.table(parent, {
 //     caption, a description, also for screen readers
 //     columns: [{ key, title, unit, about, value(row), mark(row), isBar, most, isName,
-//                paint(element, row) }],     `most` is the whole of the bar, else the largest of them;
+//                paint(element, row) }],     `most` is the full bar, by default the largest value;
 //                                            `isName`: a text that is shortened like names
 //     sort,                    key of the column; numbers largest first
 //     id(row), its identity across refreshes

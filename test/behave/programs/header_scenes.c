@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
-UNSEEN static void said(const char *label, long calls)
+UNSEEN static void report(const char *label, long calls)
 {
 	printf("calls %s %ld\n", label, calls);
 }
@@ -37,7 +37,7 @@ UNSEEN static void deep(long depth, int jumps)
 static void recursion(long count)
 {
 	deep(count, 0);
-	said("deep", count);
+	report("deep", count);
 }
 
 static void jumps(long count)
@@ -50,9 +50,9 @@ static void jumps(long count)
 			deep(1 + i % 50, 1);
 		HOTPATH_BLOCK("after");
 	}
-	said("around", count);
-	said("after", count);
-	said("deep", count / 50 * 1275);
+	report("around", count);
+	report("after", count);
+	report("deep", count / 50 * 1275);
 }
 
 static ucontext_t main_context, other_context;
@@ -102,9 +102,9 @@ static void sizes(long count)
 {
 	for (long i = 0; i < count; i++)
 		by_size(1 + (size_t)i * 37 % 4000);
-	said("fixed", count);
-	said("variable", count);
-	said("grown", count);
+	report("fixed", count);
+	report("variable", count);
+	report("grown", count);
 }
 
 /* --- threads, signals, processes --- */
@@ -145,7 +145,7 @@ static void crossing(long count)
 		DIE_IF(pthread_create(&id, NULL, thread_end, NULL));
 		pthread_join(id, NULL);
 	}
-	said("cross", count);
+	report("cross", count);
 }
 
 static volatile sig_atomic_t signals;
@@ -190,9 +190,9 @@ static void children(long count)
 		HOTPATH_BLOCK("parent");
 		waitpid(pid, NULL, 0);
 	}
-	said("child", count);
-	said("parent", count);
-	said("shared", 2 * count);
+	report("child", count);
+	report("parent", count);
+	report("shared", 2 * count);
 }
 
 /* --- labels --- */

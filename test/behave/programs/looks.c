@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * looks.c - runs a round for each line that it reads, prints "done", and waits: so
+ * looks.c - runs a round for each line that it reads, prints "done", and waits, so
  * that a server's refreshed view can be compared with a view that is read for the
- * first time.  Rounds differ: new threads in the place of ended ones, children that
- * end, functions that no one called before, recursion, longjmp, locks, memory.
+ * first time. Rounds differ: new threads replace ended ones, children end,
+ * functions are called for the first time, recursion, longjmp, locks, memory.
  *
  *     looks            rounds
  *     looks FILE       counts its calls of tick() in FILE, 8 bytes, until it is killed

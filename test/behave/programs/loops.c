@@ -9,11 +9,13 @@
  * handler: like epoll, while a signal handler polls, too. named: like
  * client, with a name for the waiting place.
  * lag: waits for timers, and one stall of 20 ms in between.
- * threads: two threads, each as epoll; a third one as client.
+ * threads: two threads, each like epoll; a third one like client.
  * timerfd: a timer of 2 ms, set as a span, then as a time; in the middle of each a stall of 7 ms.
- * remote: an eventfd and a pipe, 301 waits: of three one is ended by the thread itself, the others by another one.
- * lua: as epoll, with a stall of 300 ms that calls three other functions in turns; nap: that sleeps instead.
- * wait: as epoll, then waits until it is killed; prints "up" before.
+ * remote: an eventfd and a pipe, 301 waits: the thread itself ends one in three, another
+ * thread the others.
+ * lua: like epoll, with a stall of 300 ms that calls three other functions alternately; nap:
+ * like lua, but it sleeps instead.
+ * wait: like epoll, then prints "up" and waits until it is killed.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -17,7 +17,7 @@
  *   stall     a 50 ns function; NUMBER of its calls have a child that loses the
  *             processor, for a fifth of all the others' time
  *   wait      the same, but the function loses it itself
- *   steal     the same, but the kernel knows of nothing
+ *   steal     the same, but the kernel does not notice
  *
  * In these, all calls of quick() take 4 ns except for some slow ones, without a context switch;
  * callers() calls it in a loop, and takes 2 ns for that. NUMBER is a seed.

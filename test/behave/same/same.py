@@ -4,7 +4,7 @@
 the library, all sections on, and compares what can be seen of it from outside and from inside.
 
 -v prints differences also of those that are same in another run, -q nothing of those that are the same.
---timer takes the samples of the CPU by HOTPATH_CPU=timer, whose signal 33 (the C library's own) is then not compared.
+--timer takes the CPU samples by HOTPATH_CPU=timer, whose signal 33 (the C library's own) is then not compared.
 
 A table has a case a line, NAME [OPTION...] -- COMMAND, the command for `sh -c exec`; a line that ends in a
 backslash goes on. Compared are stdout, stderr, exit status or signal, the files left in the case's
