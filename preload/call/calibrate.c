@@ -155,7 +155,7 @@ static void round_timed(struct hp_local *me, struct kind *kind)
 	struct hp_function *function = hp_row_function(me, row);
 	int64_t mean;
 
-	hp_row_gist(row)->draws = 0;
+	hp_row_gist(row)->one_in = 0;
 	function->timed = 0;
 	function->timed_self = 0;
 	keep_least(&kind->timed_ticks, round_ticks(me, kind->hooked));
@@ -166,7 +166,7 @@ static void round_timed(struct hp_local *me, struct kind *kind)
 
 static void round_counted(struct hp_local *me, struct kind *kind)
 {
-	hp_row_gist(row_of(me, kind))->draws = 1;
+	hp_row_gist(row_of(me, kind))->one_in = 1;
 	me->gap = me->countdown = INT32_MAX;
 	keep_least(&kind->counted_ticks, round_ticks(me, kind->hooked));
 	me->gap = me->countdown = 0;
@@ -178,7 +178,7 @@ static void round_doubled(struct hp_local *me, const struct kind *kind)
 	int64_t plain, counted, doubled;
 
 	plain = (int64_t)round_ticks(me, kind->plain);
-	hp_row_gist(row_of(me, kind))->draws = 1;
+	hp_row_gist(row_of(me, kind))->one_in = 1;
 	me->gap = me->countdown = INT32_MAX;
 	counted = (int64_t)round_ticks(me, kind->hooked);
 	hp_marginal_begin(me, true);
@@ -193,7 +193,7 @@ static void round_sampled(struct hp_local *me, struct kind *kind)
 {
 	struct hp_row *row = row_of(me, kind);
 
-	hp_row_gist(row)->draws = 1;
+	hp_row_gist(row)->one_in = 1;
 	hp_row_gist(row)->mean_self = (int32_t)me->clock_cost * 8;
 	me->gap = me->countdown = HP_SAMPLED;
 	for (int i = 0; i < 3; i++)

@@ -23,7 +23,8 @@ static bool is_calibrating(const struct hp_local *me)
 static const struct hp_frame *caller_of(const struct hp_local *me, const struct hp_frame *f)
 {
 	for (; f > me->stack->part->frames; f--)
-		if ((f->weight & ~HP_WEIGHT_FLAGS) == 1 && hp_row_gist(hp_frame_row(f))->draws == 0)
+		if ((f->weight & ~HP_WEIGHT_FLAGS) == 1 &&
+		    hp_row_gist(hp_frame_row(f))->one_in == 0)
 			return f;
 	return NULL;
 }

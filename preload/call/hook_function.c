@@ -156,10 +156,10 @@ static inline void enter_counted(struct hp_frame *f, struct hp_row *row, struct 
  */
 static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
 {
-	uint32_t usual = gist->draws * HP_SAMPLED / HP_BOOST_EVERY;
+	uint32_t usual = gist->one_in * HP_SAMPLED / HP_BOOST_EVERY;
 
 	if (me->ended_mode == HP_GAP_BOOST && (uint32_t)(me->random >> 32) % usual == 0)
-		return (uint64_t)gist->draws * HP_SAMPLED;
+		return (uint64_t)gist->one_in * HP_SAMPLED;
 	me->overhead -= me->cost_counted;	/* it is a timed call's and nothing else */
 	return HP_WEIGHT_BOOST | 1;
 }
@@ -167,12 +167,12 @@ static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
 /* The weight of a call of a timed function, or of a sampled one. */
 static uint64_t weight_of(struct hp_local *me, struct hp_function *function, struct hp_gist *gist)
 {
-	if (gist->draws) {
+	if (gist->one_in) {
 		gap_next(me);
 		if (HP_UNLIKELY(me->ended_mode != HP_GAP_USUAL))
 			return weight_boosted(me, gist);
-		if (gist->draws == 1 || me->random >> 62 == 0)
-			return (uint64_t)gist->draws * HP_SAMPLED;
+		if (gist->one_in == 1 || me->random >> 62 == 0)
+			return (uint64_t)gist->one_in * HP_SAMPLED;
 		/* No clock reading disturbs the gap that begins here. */
 		if (HP_UNLIKELY(hp_marginal_is_due(me)))
 			hp_marginal_begin(me, me->random >> 30 & 1);
@@ -182,7 +182,7 @@ static uint64_t weight_of(struct hp_local *me, struct hp_function *function, str
 		function->recursive = 1;
 	/* A recursive function's calls below a timed one are sampled. */
 	if (HP_UNLIKELY(function->recursive > 1))
-		gist->draws = function->recursive - 1;
+		gist->one_in = function->recursive - 1;
 	return 1;
 }
 
@@ -196,7 +196,7 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 	if (HP_UNLIKELY(gist == &hp_row_alias_gist)) {
 		row = hp_row_meant(row);
 		gist = hp_row_gist(row);
-		if (HP_LIKELY(gist->draws != 0) && (int32_t)--me->countdown > 0) {
+		if (HP_LIKELY(gist->one_in != 0) && (int32_t)--me->countdown > 0) {
 			enter_counted(f, row, gist);
 			if (HP_TRUTH_ALL)
 				enter_truth(me, f);
@@ -233,7 +233,7 @@ static inline void enter(struct hp_local *me, struct hp_frame *f, struct hp_row 
 {
 	struct hp_gist *gist = hp_row_gist(row);
 
-	if (HP_UNLIKELY(!gist->draws || (int32_t)--me->countdown <= 0)) {
+	if (HP_UNLIKELY(!gist->one_in || (int32_t)--me->countdown <= 0)) {
 		enter_timed(me, f, row);
 		return;
 	}
@@ -377,7 +377,7 @@ static __attribute__((noinline)) struct hp_row *dummy_nested(struct hp_dummy *du
 		return NULL;
 	row = hp_row_meant(row);
 	gist = hp_row_gist(row);
-	if (!gist->draws)
+	if (!gist->one_in)
 		return NULL;
 	dummy->nested++;
 	dummy->self += gist->mean_self;
@@ -397,7 +397,7 @@ static void enter_dummy(struct hp_local *me, struct hp_frame *f, uintptr_t fn, u
 	dummy->top = &dummy->frame;
 	if (row->fn != fn || row->above != above)
 		return;
-	if (HP_UNLIKELY(!hp_row_gist(row)->draws)) {
+	if (HP_UNLIKELY(!hp_row_gist(row)->one_in)) {
 		row = dummy_nested(dummy, row);
 		if (!row)
 			return;

@@ -28,7 +28,7 @@
 #define HP_VERY_SHORT_CLOCKS 10	/* and above this many, only after 16 checks */
 #define HP_OUTER_CLOCKS 32	/* a recursive function's outermost calls are timed from here on */
 #define HP_SHORTEST_CLOCKS 3	/* and below this many, a quarter of the samples is enough */
-#define HP_SHORTEST_DRAWS 4	/* hp_gist.draws of these */
+#define HP_SHORTEST_ONE_IN 4	/* hp_gist.one_in of these */
 #define HP_RECALIBRATE 256	/* slow exits between two checks of the hooks' cost */
 #define HP_TAIL_MIN 32	/* ticks: below it the mean of a short function counts as this */
 #define HP_LONG_PART 8	/* timed calls after which the long ones are usual, too */
@@ -174,7 +174,7 @@ static HP_COLD void policy_look(struct hp_local *me, struct hp_function *functio
 {
 	int64_t mean = usual_self(function);
 	int64_t clock = (int64_t)me->clock_cost;
-	uint32_t draws;
+	uint32_t one_in;
 
 	if (me->is_exact || mean >= clock * HP_SHORT_CLOCKS)
 		return;
@@ -182,12 +182,12 @@ static HP_COLD void policy_look(struct hp_local *me, struct hp_function *functio
 		return;
 	gist->mean_self = (int32_t)mean;
 	pace_guess(me, mean);
-	draws = mean < clock * HP_SHORTEST_CLOCKS ? HP_SHORTEST_DRAWS : 1;
+	one_in = mean < clock * HP_SHORTEST_CLOCKS ? HP_SHORTEST_ONE_IN : 1;
 	function->slow_least = (uint32_t)event_least(me) + 1;
 	if (function->recursive)
-		function->recursive = 1 + draws;
+		function->recursive = 1 + one_in;
 	if (!function->recursive || gist->active)
-		gist->draws = draws;
+		gist->one_in = one_in;
 }
 
 /*
@@ -201,7 +201,7 @@ static void outer_follow(const struct hp_local *me, struct hp_function *function
 	int64_t far = (int64_t)(ticks < most * 16 ? ticks : most * 16) - function->outer_mean;
 
 	function->outer_mean += (int32_t)(far / 16);
-	gist->draws = (uint64_t)function->outer_mean < most ? function->recursive - 1 : 0;
+	gist->one_in = (uint64_t)function->outer_mean < most ? function->recursive - 1 : 0;
 }
 
 /* For functions that take nowhere near a thousand clock readings. */
@@ -223,13 +223,13 @@ static inline void mean_follow(struct hp_function *function, struct hp_gist *gis
 static inline void draws_look(const struct hp_local *me, struct hp_function *function,
 			      struct hp_gist *gist)
 {
-	if (gist->draws != 1 || function->followed < HP_MEAN_SETTLED ||
+	if (gist->one_in != 1 || function->followed < HP_MEAN_SETTLED ||
 	    function->followed >= HP_MEAN_MAX - HP_MEAN_FIRST ||
 	    gist->mean_self >= (int64_t)me->clock_cost * HP_SHORTEST_CLOCKS)
 		return;
-	gist->draws = HP_SHORTEST_DRAWS;
+	gist->one_in = HP_SHORTEST_ONE_IN;
 	if (function->recursive)
-		function->recursive = 1 + HP_SHORTEST_DRAWS;
+		function->recursive = 1 + HP_SHORTEST_ONE_IN;
 }
 
 /* Follows the median of the values: one step up or down, a fraction of its value. */
@@ -323,7 +323,7 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	uint64_t ticks = hp_leave_at_least_1(exact);
 	int64_t self = (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child;
 
-	if (gist->draws == 0)
+	if (gist->one_in == 0)
 		now = hp_gap_end(me, f, now, me->gap_mode);
 	hp_truth_leave(me, f, exact);
 	gist->active--;

@@ -33,7 +33,7 @@ static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, 
 /*
  * A call whose function is on the path already goes to that row, but has its own
  * key: the key's place then holds an alias, a row in private memory whose gist has
- * `draws` 0, which sends hooks to the slow path, and the row's address in `below`.
+ * `one_in` 0, which sends hooks to the slow path, and the row's address in `below`.
  */
 extern struct hp_gist hp_row_alias_gist;
 

@@ -106,7 +106,7 @@ struct hp_heap_local {
 	uint32_t gate_open;	/* the gate's value when it is open */
 	const void *sampled;	/* the last sampled block; NULL = none */
 	uint32_t sampled_at;	/* countdown then */
-	uint32_t draws;
+	uint32_t samples;
 	const void *forgiven;	/* a block that is being deleted: freeing it again is not an error */
 	uint32_t drops;	/* hp_drops when it was opened */
 	uint64_t random;

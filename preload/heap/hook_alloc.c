@@ -153,7 +153,7 @@ static HP_COLD void note_sampled(struct hp_heap_local *me, struct hp_shadow_word
 
 	note_at(me, place, site, block, size);
 	has_room = hp_sampled_begin(me, site, block, size);
-	if (++me->draws % HP_PROVE_DRAWS == 0)
+	if (++me->samples % HP_PROVE_SAMPLES == 0)
 		me->gate = 0;	/* the next cached path is checked by a walk */
 	if (!has_room)
 		return;

@@ -15,7 +15,7 @@
 #include "segment/layout/heap.h"
 
 #define HP_SAMPLED_MEAN 256	/* blocks */
-#define HP_PROVE_DRAWS 4	/* after this many samples, a result of the path cache is verified */
+#define HP_PROVE_SAMPLES 4	/* after this many samples, a result of the path cache is verified */
 
 /* Before the thread's first allocation. */
 void hp_sampled_init(struct hp_heap_local *me);

@@ -4,7 +4,7 @@
  *
  * Reading the clock twice costs more than the rest of an acquisition, so a thread has a budget
  * for it: a share of the elapsed time. While it lasts, each hold is timed, then one in
- * HP_LOCK_DRAWN at random. Holds that are long compared with the readings are always timed, and
+ * HP_LOCK_SAMPLED at random. Holds that are long compared with the readings are always timed, and
  * all of them with HOTPATH_TIMING=exact.
  *
  * Few random holds say little about rare long ones.  The sampler finds those: it reads `held` while
@@ -170,7 +170,7 @@ static uint32_t random_gap(struct hp_waiter_local *me, uint32_t mean)
 
 static uint32_t weight_of(const struct hp_use *use)
 {
-	return use->count < HP_LOCK_OFTEN ? HP_LOCK_DRAWN : HP_LOCK_RARE;
+	return use->count < HP_LOCK_OFTEN ? HP_LOCK_SAMPLED : HP_LOCK_RARE;
 }
 
 void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held *held)
@@ -241,14 +241,14 @@ static uint64_t known_part(const struct hp_release *release)
 static void sampled_add(struct hp_waiter_local *me, struct hp_use *use,
 			const struct hp_release *release, uint64_t ticks)
 {
-	uint64_t weight = release->held.weight / HP_LOCK_DRAWN;
+	uint64_t weight = release->held.weight / HP_LOCK_SAMPLED;
 	uint64_t first = hp_clock_between(known_part(release), ticks);
 	struct hp_hold_sums *sums = sums_get(me, use);
 
 	use->sampled += weight;
 	use->sampled_ticks += ticks * weight;
-	atomic_store_explicit(&me->waiter->draws,
-			      atomic_load_explicit(&me->waiter->draws, memory_order_relaxed) + 1,
+	atomic_store_explicit(&me->waiter->samples,
+			      atomic_load_explicit(&me->waiter->samples, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 	if (!sums)
 		return;

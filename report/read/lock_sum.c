@@ -36,11 +36,11 @@ static double poisson_high(double count)
 
 /* First parts of the others, estimated from the sampled ones. */
 static void add_shorts(struct hp_lock_rest *rest, const struct hp_use *use,
-		       const struct hp_hold_sums *sums, double draws, double others)
+		       const struct hp_hold_sums *sums, double samples, double others)
 {
 	double weight = (double)use->sampled, mean, square, variance, effective;
 
-	if (!sums || draws < 2 || weight < draws) {
+	if (!sums || samples < 2 || weight < samples) {
 		/* Unknown: anything up to that. */
 		rest->shorts += others * HP_LOCK_SHORT / 2;
 		rest->variance += others * others * HP_LOCK_SHORT * HP_LOCK_SHORT / 16;
@@ -49,8 +49,9 @@ static void add_shorts(struct hp_lock_rest *rest, const struct hp_use *use,
 	mean = (double)sums->short_ticks / weight;
 	square = (double)sums->short_squares / weight;
 	variance = square > mean * mean ? square - mean * mean : 0;
-	/* For weights 1 and HP_LOCK_RARE / HP_LOCK_DRAWN with the sum `weight`. */
-	effective = weight * weight / (weight + (weight - draws) * (HP_LOCK_RARE / HP_LOCK_DRAWN));
+	/* For weights 1 and HP_LOCK_RARE / HP_LOCK_SAMPLED with the sum `weight`. */
+	effective =
+		weight * weight / (weight + (weight - samples) * (HP_LOCK_RARE / HP_LOCK_SAMPLED));
 	rest->shorts += others * mean;
 	rest->variance += others * others * variance / effective;
 	rest->skew += others * HP_LOCK_SHORT / effective;
@@ -81,15 +82,15 @@ static void add_looks(struct hp_lock_rest *rest, const struct hp_hold_sums *sums
 }
 
 static void add_rest(struct hp_lock_sum *sum, const struct hp_use *use,
-		     const struct hp_hold_sums *sums, uint64_t draws, double gap)
+		     const struct hp_hold_sums *sums, uint64_t samples, double gap)
 {
-	uint64_t told = use->timed + draws;
+	uint64_t told = use->timed + samples;
 	double others = use->count > told ? (double)(use->count - told) : 0;
 	struct hp_lock_rest *rest = &sum->rest;
 
 	sum->is_estimated = true;
 	if (!sums && use->sampled) {
-		rest->known += (double)use->sampled_ticks / (double)use->sampled * (double)draws;
+		rest->known += (double)use->sampled_ticks / (double)use->sampled * (double)samples;
 		rest->shorts += (double)use->sampled_ticks / (double)use->sampled * others;
 		rest->is_unknown = true;
 		return;
@@ -99,18 +100,18 @@ static void add_rest(struct hp_lock_sum *sum, const struct hp_use *use,
 	add_looks(rest, sums, gap);
 	if (sums && sums->least_most > sum->hold_most)
 		sum->hold_most = sums->least_most;
-	add_shorts(rest, use, sums, (double)draws, others);
+	add_shorts(rest, use, sums, (double)samples, others);
 }
 
 void hp_lock_sum_add(struct hp_lock_sum *sum, const struct hp_use *use,
-		     const struct hp_hold_sums *sums, uint64_t draws, double gap)
+		     const struct hp_hold_sums *sums, uint64_t samples, double gap)
 {
 	sum->timed += use->timed;
-	sum->sampled += draws;
+	sum->sampled += samples;
 	sum->hold_ticks += (double)use->timed_ticks;
 	sum->hold_most = use->hold_most > sum->hold_most ? use->hold_most : sum->hold_most;
 	if (use->sampled || use->is_sampled || sums)
-		add_rest(sum, use, sums, draws, gap);
+		add_rest(sum, use, sums, samples, gap);
 }
 
 /* First parts beyond HP_LOCK_SHORT, estimated from the sampler's checks. */

@@ -52,11 +52,11 @@ struct hp_lock_sum {
 };
 
 /*
- * Adds the holds of a use, `draws` of them sampled, a rare one counted once.
+ * Adds the holds of a use, `samples` of them sampled, a rare one counted once.
  * `sums` NULL = none; `gap`: between checks in ticks, if the sums have none.
  */
 void hp_lock_sum_add(struct hp_lock_sum *sum, const struct hp_use *use,
-		     const struct hp_hold_sums *sums, uint64_t draws, double gap);
+		     const struct hp_hold_sums *sums, uint64_t samples, double gap);
 
 /*
  * After all uses were added: computes hold_ticks and its interval.

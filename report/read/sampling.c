@@ -249,7 +249,7 @@ static bool stacks_follow(struct hp_model_sampling *sampling, struct hp_reader *
 
 #define US 1e3
 
-/* The bursts are draws: the sum of n of them has n times the variance of one. */
+/* Bursts are samples: the sum of n of them has n times the variance of one. */
 double hp_sampling_burst_error(const struct hp_bursts *bursts, uint64_t blocked_ns,
 			       uint64_t squares)
 {

@@ -17,7 +17,7 @@
  * waiting time is about the same; the number of waits is corrected by the kernel's count of time
  * slices.
  *
- * Each burst is one draw: the spread of the bursts' contributions to a node gives
+ * Each burst is one sample: the spread of the bursts' contributions to a node gives
  * the error.
  */
 #ifndef HP_SAMPLER_SAMPLE_BURST_H

@@ -109,11 +109,11 @@ static void mark(struct hp_look *look, struct hp_waiter *waiter, int i)
 
 static void look_at_waiter(struct hp_look *look, struct hp_waiter *waiter)
 {
-	uint64_t draws = atomic_load_explicit(&waiter->draws, memory_order_relaxed);
+	uint64_t samples = atomic_load_explicit(&waiter->samples, memory_order_relaxed);
 
-	if (!draws || atomic_load_explicit(&waiter->state, memory_order_acquire) != HP_TAKEN)
+	if (!samples || atomic_load_explicit(&waiter->state, memory_order_acquire) != HP_TAKEN)
 		return;
-	look->draws += draws;
+	look->samples += samples;
 	for (int i = 0; i < HP_HELD_MAX; i++) {
 		if (!atomic_load_explicit(&waiter->held[i].address, memory_order_acquire))
 			break;
@@ -153,14 +153,14 @@ static void each_waiter(struct hp_look *look,
 
 bool hp_look_once(struct hp_look *look, uint64_t now)
 {
-	uint64_t draws = look->draws;
+	uint64_t samples = look->samples;
 
 	look->gap = look->last ? hp_clock_between(look->last, now) : 0;
 	look->last = now;
-	look->draws = 0;
+	look->samples = 0;
 	look->marked = 0;
 	each_waiter(look, look_at_waiter);
-	return look->marked || look->draws != draws;
+	return look->marked || look->samples != samples;
 }
 
 static void end_waiter(struct hp_look *look, struct hp_waiter *waiter)
@@ -168,7 +168,7 @@ static void end_waiter(struct hp_look *look, struct hp_waiter *waiter)
 	uint64_t at = atomic_load_explicit(&waiter->uses, memory_order_acquire);
 	struct hp_use *use;
 
-	if (!atomic_load_explicit(&waiter->draws, memory_order_relaxed))
+	if (!atomic_load_explicit(&waiter->samples, memory_order_relaxed))
 		return;
 	for (; (use = step(look, at, sizeof(*use))); at = use->next)
 		if (__atomic_load_n(&use->is_sampled, __ATOMIC_RELAXED))

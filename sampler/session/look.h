@@ -41,7 +41,7 @@ struct hp_look {
 	uint64_t random;
 	uint64_t last;	/* ticks of the last scan; 0 = none yet */
 	uint64_t gap;	/* ticks from the previous scan to this one */
-	uint64_t draws;	/* sum of all waiters' */
+	uint64_t samples;	/* sum of all waiters' */
 	uint32_t marked;	/* by this look */
 	uint32_t steps;	/* records that this scan followed */
 };

@@ -181,12 +181,12 @@ struct hp_results {
 
 /*
  * A counted call's data about its function: small, so that many fit into few
- * lines. With `draws` set, one call in draws * HP_SAMPLED is timed, at random,
+ * lines. With `one_in` set, one call in one_in * HP_SAMPLED is timed, at random,
  * and counts as many in the histogram.
  */
 struct hp_gist {
 	uint32_t active;	/* owner: calls of the function on the thread's stacks now */
-	uint32_t draws;	/* owner: 0 = every call is timed; else one in draws * HP_SAMPLED is sampled */
+	uint32_t one_in;	/* owner: 0 = every call is timed; else one in one_in * HP_SAMPLED is sampled */
 	int32_t mean_self;	/* owner: mean own time of a sampled call, fine ticks */
 	int32_t exit_delta;	/* owner: stack pointer at the exit hook - at the entry hook, of the last call */
 };
@@ -195,7 +195,7 @@ struct hp_gist {
 struct hp_function {
 	uint32_t gist;	/* set once: offset / 16 of its hp_gist */
 	uint32_t logs;	/* set once: offset / HP_LINE of hp_call[hp_header.logs_limit], 0 = none */
-	uint32_t recursive;	/* owner: not 0 = was entered while active; above 1: 1 + draws of its nested calls */
+	uint32_t recursive;	/* owner: not 0 = was entered while active; above 1: 1 + one_in of its nested calls */
 	uint32_t log_next;	/* owner: next place in the ring of last calls */
 	uint64_t usual_most;	/* owner: from `least` up to here, calls only add to counters that exist */
 	uint64_t timed;	/* owner: calls timed while every call was */
@@ -231,7 +231,7 @@ struct hp_function {
  * calls of the gap. `mode`: the probability with which each of the gap's calls was timed.
  */
 enum hp_gap_mode {
-	HP_GAP_USUAL = 0,	/* as in hp_gist.draws */
+	HP_GAP_USUAL = 0,	/* as in hp_gist.one_in */
 	HP_GAP_BOOST = 1,	/* one in 8 */
 	HP_GAP_ALL = 2,	/* each */
 	HP_GAP_MODES

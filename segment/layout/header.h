@@ -231,7 +231,7 @@ struct hp_meeting {
 
 /*
  * At HP_LOOKS_AT: the sampler scans the locks that threads hold, while they sample holds at
- * random (hp_waiter.draws) and for a moment longer.  The gaps between scans are random.
+ * random (hp_waiter.samples) and for a moment longer.  The gaps between scans are random.
  */
 #define HP_LOOKS_AT 512
 

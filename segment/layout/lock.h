@@ -169,15 +169,15 @@ struct hp_waiter {
 	struct hp_held held[HP_HELD_MAX];	/* its thread: in the order in which it acquired them */
 
 	/* Segments of earlier versions end here. */
-	_Atomic uint64_t draws;	/* its thread: holds sampled at random, of all locks */
+	_Atomic uint64_t samples;	/* its thread: holds sampled at random, of all locks */
 	uint64_t reserved[7];
 	struct hp_mark marks[HP_HELD_MAX];
 };
 
 /*
- * Holds are of two kinds: each was timed, or one of HP_LOCK_DRAWN at random.
+ * Holds are of two kinds: each was timed, or one of HP_LOCK_SAMPLED at random.
  * After HP_LOCK_OFTEN acquisitions one of HP_LOCK_RARE is sampled, and counts
- * HP_LOCK_RARE / HP_LOCK_DRAWN times, also its duration.  hp_spread.rare
+ * HP_LOCK_RARE / HP_LOCK_SAMPLED times, also its duration.  hp_spread.rare
  * tells how many did.  Knowledge about the others is in hp_hold_sums; FORMAT.md says
  * how the time held follows.
  *
@@ -208,7 +208,7 @@ struct hp_use {
 	uint64_t lock;	/* set once: offset of hp_lock */
 };
 
-#define HP_LOCK_DRAWN 16
+#define HP_LOCK_SAMPLED 16
 #define HP_LOCK_RARE 64
 #define HP_LOCK_OFTEN 65536
 
@@ -288,7 +288,7 @@ static_assert(sizeof(struct hp_lockset) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_lock) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_held) == 64, "format: readers rely on it");
 static_assert(offsetof(struct hp_waiter, held) == 192, "format: readers rely on it");
-static_assert(offsetof(struct hp_waiter, draws) == 2240, "format: readers rely on it");
+static_assert(offsetof(struct hp_waiter, samples) == 2240, "format: readers rely on it");
 static_assert(sizeof(struct hp_mark) == 24, "format: readers rely on it");
 static_assert(sizeof(struct hp_hold_sums) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_use) == 128, "format: readers rely on it");

@@ -112,7 +112,7 @@ watched()
 # A third of some 1172 blocks is 391 +- 16: six times that deviation is not chance (1 in 500
 # million).
 @test "views: sizes and ages of sampled blocks match those of all, and sampling changes no count" {
-	gcc -g -O1 -o "$T/drawn" "$ROOT/test/behave/programs/alloc_drawn.c"
+	gcc -g -O1 -o "$T/drawn" "$ROOT/test/behave/programs/alloc_sampled.c"
 	HOTPATH_REPORT=alloc-sizes,alloc-lives,alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/drawn.json \
 		LD_PRELOAD=$HP_LIB "$T/drawn"
 	python3 - "$T/drawn.json" <<-'END'

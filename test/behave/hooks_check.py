@@ -3,7 +3,7 @@
 """hooks_check.py REPORT OUTPUT [FLAG...] - is the report (JSON) what the program says of itself?
 
 OUTPUT holds lines "calls NAME N" (exactly so many), "about NAME N SPAN" (within SPAN), "sum all N"
-(of all functions), "inclusive NAME LEAST MOST" and "self NAME LEAST MOST" (ns), "drawn NAME" (its calls
+(of all functions), "inclusive NAME LEAST MOST" and "self NAME LEAST MOST" (ns), "sampled NAME" (its calls
 still are, at the end).  Besides, no
 function may have taken longer than its threads lived, and nothing may have been lost, unless a flag
 says so: `full` (the segment is), `parallel` (several threads), `unpaired`, `coroutines` (calls of a
@@ -34,14 +34,14 @@ def sums(rows):
 
 def check_drawn(name, of):
     """One in 128 at least, of those that come when it is decided; a quarter of that is asked for."""
-    drawn, of_calls = of["sampled_calls"] - 64, of["calls"] - 70000
-    check(drawn >= of_calls / 512, name, "was drawn", drawn, "times in", of_calls, "calls")
+    sampled, of_calls = of["sampled_calls"] - 64, of["calls"] - 70000
+    check(sampled >= of_calls / 512, name, "was sampled", sampled, "times in", of_calls, "calls")
 
 
 def check_said(functions, line, lost):
     kind, name, *numbers = line.split()
     of = functions.get(name, NOTHING)
-    if kind == "drawn":
+    if kind == "sampled":
         check_drawn(name, of)
         return
     low, high = int(numbers[0]), int(numbers[-1])
@@ -90,7 +90,7 @@ def main():
     said = 0
     with open(sys.argv[2]) as file:
         for line in file:
-            if line.split(" ")[0] in ("calls", "sum", "about", "inclusive", "self", "drawn"):
+            if line.split(" ")[0] in ("calls", "sum", "about", "inclusive", "self", "sampled"):
                 check_said(functions, line, report["summary"]["lost_calls"])
                 said += 1
     check(said > 0, "the program said nothing")

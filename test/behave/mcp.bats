@@ -93,7 +93,7 @@ over_http()
 	local name
 	gcc -g -O1 -finstrument-functions -D_GNU_SOURCE -DHOTPATH -I"$ROOT/include" -o "$T/wares" \
 		"$ROOT/test/behave/programs/console.c" -lpthread
-	for name in locks_order locks_barrier locks_others alloc_drawn maps; do
+	for name in locks_order locks_barrier locks_others alloc_sampled maps; do
 		gcc -g -O1 -D_GNU_SOURCE= -o "$T/$name" "$ROOT/test/behave/programs/$name.c" -lpthread
 		case $name in
 		maps) set -- random 1 50 ;;
@@ -116,7 +116,7 @@ over_http()
 	ROWS="functions_timing hot_path functions_alloc top_allocation_sites leaks
 		threads mutexes rw_locks conds who_waits_for_whom channels" \
 		client rows "$HP_BUILD/hotpath" mcp "$T/wares.seg"
-	ROWS="alloc_sizes alloc_lives top_allocation_sites" client rows "$HP_BUILD/hotpath" mcp "$T/alloc_drawn.seg"
+	ROWS="alloc_sizes alloc_lives top_allocation_sites" client rows "$HP_BUILD/hotpath" mcp "$T/alloc_sampled.seg"
 	ROWS=direct_maps client rows "$HP_BUILD/hotpath" mcp "$T/maps.seg"
 	ROWS=lock_order client rows "$HP_BUILD/hotpath" mcp "$T/locks_order.seg"
 	ROWS=barriers client rows "$HP_BUILD/hotpath" mcp "$T/locks_barrier.seg"

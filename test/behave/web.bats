@@ -180,7 +180,7 @@ in_browser()
 }
 
 @test "web: sizes and lives of blocks, of the program and of a call path" {
-	gcc -g -O1 -o "$T/drawn" "$ROOT/test/behave/programs/alloc_drawn.c"
+	gcc -g -O1 -o "$T/drawn" "$ROOT/test/behave/programs/alloc_sampled.c"
 	HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/drawn.seg "$HP_RUN" "$T/drawn"
 	"$HP_BUILD/hotpath" report --html -o "$T/drawn.html" "$T/drawn.seg"
 	in_browser blocks "file://$T/drawn.html"

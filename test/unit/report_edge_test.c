@@ -133,7 +133,7 @@ TEST(edge, rare_draws_of_more_than_2_to_the_32)
 	set->waiters = fake_at(&s.fake, waiter);
 	use->lock = fake_at(&s.fake, lock);
 	use->count = rare * HP_LOCK_RARE;
-	use->sampled = rare * (HP_LOCK_RARE / HP_LOCK_DRAWN) + 100;
+	use->sampled = rare * (HP_LOCK_RARE / HP_LOCK_SAMPLED) + 100;
 	use->sampled_ticks = use->sampled * 20;
 	use->holds = fake_times(&s.fake, 20, use->count);
 	((struct hp_spread *)(s.fake.base + (uint64_t)use->holds * HP_LINE))->rare = 7;

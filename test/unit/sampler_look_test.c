@@ -56,7 +56,7 @@ static void begin(struct scene *scene)
 	scene->set->waiters = place(scene, scene->waiter);
 	scene->waiter->state = HP_TAKEN;
 	scene->waiter->base = BASE;
-	scene->waiter->draws = 1;
+	scene->waiter->samples = 1;
 	scene->waiter->uses = place(scene, scene->use);
 	scene->use->count = 7;
 	scene->waiter->held[0] =
@@ -103,7 +103,7 @@ TEST(look, timed_holds_and_threads_without_sampling_are_not_marked)
 	hp_look_once(&scene.look, now(&scene));
 	CHECK_EQ(scene.waiter->held[0].asked, 0);
 	scene.waiter->held[0].start = 0;
-	scene.waiter->draws = 0;
+	scene.waiter->samples = 0;
 	hp_look_once(&scene.look, now(&scene));
 	CHECK_EQ(scene.waiter->held[0].asked, 0);
 	hp_segment_release(&scene.segment);

@@ -140,7 +140,7 @@ uint32_t hp_lock_build_row(struct hp_lock_build *b, const struct hp_lock_row *ro
 /* A rare sample counts as several, but was one. */
 static uint64_t draws_of(const struct hp_use *use, const struct hp_spread *spread)
 {
-	const uint64_t too_many = HP_LOCK_RARE / HP_LOCK_DRAWN - 1;
+	const uint64_t too_many = HP_LOCK_RARE / HP_LOCK_SAMPLED - 1;
 	uint64_t rare = (uint64_t)spread->rare_carry << 32 | spread->rare;
 
 	if (rare > use->sampled / too_many)

@@ -226,7 +226,7 @@ void hp_lock_read_waiters(struct hp_lock_build *b, uint64_t at, uint64_t modules
 	struct hp_waiter waiter;
 
 	/* The fields after that are missing in segments of earlier versions. */
-	const uint64_t size = offsetof(struct hp_waiter, draws);
+	const uint64_t size = offsetof(struct hp_waiter, samples);
 
 	for (; hp_reader_step(&b->model->reader, at, &waiter, size); at = waiter.next) {
 		const struct hp_waiter *there = hp_reader_see(&b->model->reader, at, size);

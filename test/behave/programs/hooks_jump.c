@@ -197,7 +197,7 @@ static void async_jumps(long count)
 	DIE_IF(setitimer(ITIMER_REAL, &off, NULL) < 0);
 	may_jump = 0;
 	printf("about worked %ld %ld\n", calls_worked, jumps);
-	printf("drawn worked\n");	/* jumps out of drawing do not end it */
+	printf("sampled worked\n");	/* jumps do not end sampling */
 	tail();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloc_drawn.c - 300 000 blocks: a third of 24 bytes, freed at once; a third of 50, freed after the
+ * alloc_sampled.c - 300 000 blocks: a third of 24 bytes, freed at once; a third of 50, freed after the
  * next but one; a third of 1000, kept for 30 ms at least.
  */
 #include <stdlib.h>
