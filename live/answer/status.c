@@ -30,17 +30,10 @@ static const char *comm_of(const struct hp_model *model)
 
 static bool is_lock(uint32_t kind)
 {
-	switch (kind) {
-	case HP_LOCK_MUTEX:
-	case HP_LOCK_SPIN:
-	case HP_LOCK_GMUTEX:
-	case HP_LOCK_GRECMUTEX:
-	case HP_LOCK_RWLOCK:
-	case HP_LOCK_GRWLOCK:
-		return true;
-	default:
-		return false;
-	}
+	enum hp_lock_family family = hp_lock_family(kind);
+
+	return family == HP_LOCK_FAMILY_RWLOCK ||
+	       (family == HP_LOCK_FAMILY_MUTEX && kind != HP_LOCK_STREAM);
 }
 
 /* Values for clients' time lines, which need sums instead of rows. Finished waits only. */
@@ -146,7 +139,7 @@ struct hp_answer *hp_runtime_render(struct hp_snapshot *snapshot, const struct h
 
 	if (hp_loops_of(&snapshot->report)->count &&
 	    hp_request_number(request, "limit", 0, UINT32_MAX))
-		return hp_list_render(snapshot, request); /* not the one that is kept */
+		return hp_list_render(snapshot, request);	/* not the one that is kept */
 	if (hp_loops_of(&snapshot->report)->count) {
 		if (!snapshot->runtime || now - snapshot->runtime_ns >= interval) {
 			hp_answer_drop(snapshot->runtime);

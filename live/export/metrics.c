@@ -399,22 +399,10 @@ static void memory_write(struct metrics *m)
 
 /* --- locks --- */
 
-enum lock_family { FAMILY_NONE, FAMILY_MUTEX, FAMILY_RWLOCK };
-
-static enum lock_family family_of(uint32_t kind)
+/* Locks of streams are left out: the families are those of the Rust crate. */
+static enum hp_lock_family family_of(uint32_t kind)
 {
-	switch (kind) {
-	case HP_LOCK_MUTEX:
-	case HP_LOCK_SPIN:
-	case HP_LOCK_GMUTEX:
-	case HP_LOCK_GRECMUTEX:
-		return FAMILY_MUTEX;
-	case HP_LOCK_RWLOCK:
-	case HP_LOCK_GRWLOCK:
-		return FAMILY_RWLOCK;
-	default:
-		return FAMILY_NONE;
-	}
+	return kind == HP_LOCK_STREAM ? HP_LOCK_FAMILY_NONE : hp_lock_family(kind);
 }
 
 struct lock_family_head {
@@ -489,7 +477,7 @@ static int compare_locks(const void *left, const void *right)
 	return lock_count(a) < lock_count(b) ? 1 : lock_count(a) > lock_count(b) ? -1 : 0;
 }
 
-static void locks_write(struct metrics *m, enum lock_family family)
+static void locks_write(struct metrics *m, enum hp_lock_family family)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(&m->snapshot->report));
 	size_t most = locks ? locks->count : 0, count = 0;
@@ -503,7 +491,7 @@ static void locks_write(struct metrics *m, enum lock_family family)
 		count = HP_METRICS_SERIES;
 	for (size_t head = 0; head < COUNT(lock_heads); head++) {
 		hp_family_begin(&m->to, lock_heads[head].kind,
-				lock_heads[head].name[family == FAMILY_RWLOCK],
+				lock_heads[head].name[family == HP_LOCK_FAMILY_RWLOCK],
 				lock_heads[head].help);
 		for (size_t i = 0; i < count; i++)
 			lock_write(m, list[i], head);
@@ -529,8 +517,8 @@ struct hp_answer *hp_metrics_render(struct hp_snapshot *snapshot, const struct h
 	lists_write(&m);
 	threads_write(&m);
 	memory_write(&m);
-	locks_write(&m, FAMILY_MUTEX);
-	locks_write(&m, FAMILY_RWLOCK);
+	locks_write(&m, HP_LOCK_FAMILY_MUTEX);
+	locks_write(&m, HP_LOCK_FAMILY_RWLOCK);
 	hp_exposition_finish(&m.to);
 	fclose(out);
 	return hp_answer_new(200, request->is_openmetrics ? TYPE_OPENMETRICS : TYPE_TEXT, text,

@@ -23,17 +23,9 @@
 
 static bool is_lock(const struct hp_lock_row *row)
 {
-	switch (row->kind) {
-	case HP_LOCK_MUTEX:
-	case HP_LOCK_RWLOCK:
-	case HP_LOCK_SPIN:
-	case HP_LOCK_GMUTEX:
-	case HP_LOCK_GRECMUTEX:
-	case HP_LOCK_GRWLOCK:
-	case HP_LOCK_STREAM:
-		return true;
-	}
-	return false;
+	enum hp_lock_family family = hp_lock_family(row->kind);
+
+	return family == HP_LOCK_FAMILY_MUTEX || family == HP_LOCK_FAMILY_RWLOCK;
 }
 
 /* Created at one place, and as the same member. */

@@ -85,14 +85,7 @@ static const char *const wait_texts[HP_THREAD_WAITS] = {
 
 static bool is_of(uint32_t kind, int wait)
 {
-	bool is_signal = kind == HP_LOCK_COND || kind == HP_LOCK_GCOND || kind == HP_LOCK_SEM ||
-			 kind == HP_LOCK_BARRIER;
-	bool is_lock = !is_signal && kind != HP_LOCK_THREAD && kind != HP_LOCK_FILE &&
-		       kind != HP_LOCK_CHANNEL;
-
-	if (wait == HP_THREAD_CHANNEL)
-		return kind == HP_LOCK_CHANNEL;
-	return wait == HP_WAIT_SIGNAL ? is_signal : wait == HP_WAIT_LOCK && is_lock;
+	return wait != HP_WAIT_THREAD && wait != HP_WAIT_FILE && wait == hp_thread_wait_of(kind);
 }
 
 /* How long it has been waiting for that at the end; `*lock`: by cause; 0 = not waiting. */

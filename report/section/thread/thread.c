@@ -28,20 +28,23 @@ static struct hp_thread_row *row_of(struct hp_threads *threads, uint32_t pid, ui
 
 /* --- data from the thread --- */
 
-static int class_of(uint32_t kind)
+int hp_thread_wait_of(uint32_t kind)
 {
-	switch (kind) {
-	case HP_LOCK_COND:
-	case HP_LOCK_GCOND:
-	case HP_LOCK_SEM:
-	case HP_LOCK_BARRIER:
+	switch (hp_lock_family(kind)) {
+	case HP_LOCK_FAMILY_COND:
+	case HP_LOCK_FAMILY_SEM:
+	case HP_LOCK_FAMILY_BARRIER:
 		return HP_WAIT_SIGNAL;
-	case HP_LOCK_THREAD:
+	case HP_LOCK_FAMILY_THREAD:
 		return HP_WAIT_THREAD;
-	case HP_LOCK_FILE:
+	case HP_LOCK_FAMILY_FILE:
 		return HP_WAIT_FILE;
-	case HP_LOCK_CHANNEL:
+	case HP_LOCK_FAMILY_CHANNEL:
 		return HP_THREAD_CHANNEL;
+	case HP_LOCK_FAMILY_NONE:
+	case HP_LOCK_FAMILY_MUTEX:
+	case HP_LOCK_FAMILY_RWLOCK:
+		break;
 	}
 	return HP_WAIT_LOCK;
 }
@@ -67,7 +70,7 @@ static void locks_add(struct hp_report *report, struct hp_threads *threads)
 
 		row = row_of(threads, wait->pid, wait->tid);
 		if (row && locks->end_ticks > wait->since)
-			row->waits_ns[class_of(locks->rows[wait->lock].kind)] +=
+			row->waits_ns[hp_thread_wait_of(locks->rows[wait->lock].kind)] +=
 				(double)(locks->end_ticks - wait->since) * ns;
 	}
 	for (size_t i = 0; i < locks->birth_count; i++) {

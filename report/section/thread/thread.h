@@ -70,4 +70,7 @@ struct hp_thread_sums {
 
 void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums);
 
+/* The cause of a wait for a lock of that kind: enum hp_wait_class or hp_thread_wait. */
+int hp_thread_wait_of(uint32_t kind);
+
 #endif

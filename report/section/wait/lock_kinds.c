@@ -357,8 +357,7 @@ static uint64_t used(const struct hp_lock_row *lock)
 /* GLib's are in the same table as those of the C library. */
 static bool is_of(const struct hp_lock_row *lock, uint32_t kind)
 {
-	return lock->kind == kind || (lock->kind == HP_LOCK_GRWLOCK && kind == HP_LOCK_RWLOCK) ||
-	       (lock->kind == HP_LOCK_GCOND && kind == HP_LOCK_COND);
+	return hp_lock_family(lock->kind) == hp_lock_family(kind);
 }
 
 static int compare_rows(const void *left, const void *right, void *context)

@@ -138,28 +138,30 @@ char *hp_lock_place_text(struct hp_report *report, const struct hp_lock_place *p
 	return hp_xprintf("%s (%s:%d)", spot->name, hp_name_file(spot->file), spot->line);
 }
 
+/* All kinds: a new one is a line here. */
 struct kind {
 	const char *text;
 	const char *type;
+	enum hp_lock_family family;
 };
 
 static const struct kind kinds[HP_LOCK_KINDS] = {
-	[0] = { "?", "?" },
-	[HP_LOCK_MUTEX] = { "mutex", "pthread_mutex_t" },
-	[HP_LOCK_RWLOCK] = { "rwlock", "pthread_rwlock_t" },
-	[HP_LOCK_SPIN] = { "spin", "pthread_spinlock_t" },
-	[HP_LOCK_COND] = { "cond", "pthread_cond_t" },
-	[HP_LOCK_SEM] = { "sem", "sem_t" },
-	[HP_LOCK_BARRIER] = { "barrier", "pthread_barrier_t" },
-	[HP_LOCK_ONCE] = { "once", "pthread_once_t" },
-	[HP_LOCK_THREAD] = { "join", "pthread_t" },
-	[HP_LOCK_FILE] = { "file", "file" },
-	[HP_LOCK_STREAM] = { "stream", "FILE" },
-	[HP_LOCK_GMUTEX] = { "GMutex", "GMutex" },
-	[HP_LOCK_GRECMUTEX] = { "GRecMutex", "GRecMutex" },
-	[HP_LOCK_GRWLOCK] = { "GRWLock", "GRWLock" },
-	[HP_LOCK_GCOND] = { "GCond", "GCond" },
-	[HP_LOCK_CHANNEL] = { "channel", "channel" },
+	[0] = { "?", "?", HP_LOCK_FAMILY_NONE },
+	[HP_LOCK_MUTEX] = { "mutex", "pthread_mutex_t", HP_LOCK_FAMILY_MUTEX },
+	[HP_LOCK_RWLOCK] = { "rwlock", "pthread_rwlock_t", HP_LOCK_FAMILY_RWLOCK },
+	[HP_LOCK_SPIN] = { "spin", "pthread_spinlock_t", HP_LOCK_FAMILY_MUTEX },
+	[HP_LOCK_COND] = { "cond", "pthread_cond_t", HP_LOCK_FAMILY_COND },
+	[HP_LOCK_SEM] = { "sem", "sem_t", HP_LOCK_FAMILY_SEM },
+	[HP_LOCK_BARRIER] = { "barrier", "pthread_barrier_t", HP_LOCK_FAMILY_BARRIER },
+	[HP_LOCK_ONCE] = { "once", "pthread_once_t", HP_LOCK_FAMILY_NONE },
+	[HP_LOCK_THREAD] = { "join", "pthread_t", HP_LOCK_FAMILY_THREAD },
+	[HP_LOCK_FILE] = { "file", "file", HP_LOCK_FAMILY_FILE },
+	[HP_LOCK_STREAM] = { "stream", "FILE", HP_LOCK_FAMILY_MUTEX },
+	[HP_LOCK_GMUTEX] = { "GMutex", "GMutex", HP_LOCK_FAMILY_MUTEX },
+	[HP_LOCK_GRECMUTEX] = { "GRecMutex", "GRecMutex", HP_LOCK_FAMILY_MUTEX },
+	[HP_LOCK_GRWLOCK] = { "GRWLock", "GRWLock", HP_LOCK_FAMILY_RWLOCK },
+	[HP_LOCK_GCOND] = { "GCond", "GCond", HP_LOCK_FAMILY_COND },
+	[HP_LOCK_CHANNEL] = { "channel", "channel", HP_LOCK_FAMILY_CHANNEL },
 };
 
 const char *hp_lock_kind_text(uint32_t kind, uint32_t side)
@@ -184,4 +186,9 @@ const char *hp_lock_row_kind(const struct hp_lock_row *lock, uint32_t side)
 const char *hp_lock_type(uint32_t kind)
 {
 	return kinds[kind < HP_LOCK_KINDS ? kind : 0].type;
+}
+
+enum hp_lock_family hp_lock_family(uint32_t kind)
+{
+	return kinds[kind < HP_LOCK_KINDS ? kind : 0].family;
 }

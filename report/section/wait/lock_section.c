@@ -54,15 +54,7 @@ void hp_lock_view_name_all(struct hp_report *report)
 
 static bool is_exclusive(const struct hp_lock_row *lock)
 {
-	switch (lock->kind) {
-	case HP_LOCK_MUTEX:
-	case HP_LOCK_SPIN:
-	case HP_LOCK_STREAM:
-	case HP_LOCK_GMUTEX:
-	case HP_LOCK_GRECMUTEX:
-		return true;
-	}
-	return false;
+	return hp_lock_family(lock->kind) == HP_LOCK_FAMILY_MUTEX;
 }
 
 /* Most time waited first, then the most used, then by name. */

@@ -54,6 +54,21 @@ const char *hp_lock_row_kind(const struct hp_lock_row *lock, uint32_t side);
 /* The C type of such an object. */
 const char *hp_lock_type(uint32_t kind);
 
+/* Kinds that behave alike: they share a section, and what their waiting threads do. */
+enum hp_lock_family {
+	HP_LOCK_FAMILY_NONE = 0,	/* a lock without a section */
+	HP_LOCK_FAMILY_MUTEX,
+	HP_LOCK_FAMILY_RWLOCK,
+	HP_LOCK_FAMILY_COND,
+	HP_LOCK_FAMILY_SEM,
+	HP_LOCK_FAMILY_BARRIER,
+	HP_LOCK_FAMILY_FILE,
+	HP_LOCK_FAMILY_THREAD,
+	HP_LOCK_FAMILY_CHANNEL
+};
+
+enum hp_lock_family hp_lock_family(uint32_t kind);
+
 /* Facts about a place in code; NULL = none. Valid as long as the report. */
 const struct hp_symbol_spot *hp_lock_code(struct hp_report *report,
 					  const struct hp_lock_place *place);
