@@ -72,7 +72,7 @@ static uint64_t pages_of(uint64_t size)
 	return (size + HP_PAGE - 1) / HP_PAGE;
 }
 
-static_assert(SLAB_PAGES < 1 << REST_BITS, "the rest of a slab is in so many bits");
+static_assert(SLAB_PAGES < 1 << REST_BITS, "the rest of a slab fits in its bits");
 
 static void *piece_of(_Atomic uint64_t *rest, uint64_t wanted)
 {

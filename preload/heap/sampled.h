@@ -21,7 +21,7 @@
 void hp_sampled_init(struct hp_heap_local *me);
 
 /*
- * me->countdown came to 0.  True = the block has an entry in block_extra.h, and its
+ * me->countdown reached 0.  True = the block has an entry in block_extra.h, and its
  * word is marked.
  */
 bool hp_sampled_begin(struct hp_heap_local *me, struct hp_site *site, const void *block,

@@ -45,7 +45,7 @@ static struct hp_waiter_local silent = { .state =
 static int end_number = -1;	/* of preload/thread/end.h */
 
 static_assert(sizeof(struct hp_waiter_local) <= HP_PAGE, "one wiped page each");
-static_assert(HP_LOCK_SLOTS == 1 << (64 - 57), "hp_lock_slot takes so many bits");
+static_assert(HP_LOCK_SLOTS == 1 << (64 - 57), "hp_lock_slot has enough bits");
 
 static void thread_end(void *data);
 

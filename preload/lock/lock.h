@@ -247,7 +247,7 @@ void hp_lock_place(uint64_t at, uint64_t *module, uint64_t *address);
 
 /* --- order.c: which locks are taken while which are held --- */
 
-static_assert(HP_LOCK_ORDERS == 1 << (64 - 58), "an index is so many bits");
+static_assert(HP_LOCK_ORDERS == 1 << (64 - 58), "an index fits in its bits");
 #define HP_LOCK_ORDER_SHIFT 58
 
 /* Uses are records of the segment, so the upper bits of both addresses are the same. */

@@ -141,7 +141,7 @@ struct hp_header {
 	uint32_t shut_down;	/* sampler: 1 = it ended the program, for HOTPATH_SHUTDOWN_MS */
 
 	/* -- line 1: growing words, many writers, atomic -- */
-	_Atomic uint64_t used;	/* any thread, fetch_add: bytes given out; may pass size */
+	_Atomic uint64_t used;	/* any thread, fetch_add: bytes handed out; may pass size */
 	_Atomic uint64_t refused;	/* any thread: chunks requested when full */
 	_Atomic uint64_t processes;	/* any process: head of the list of hp_process */
 	_Atomic uint64_t objects;	/* any process: head of the list of hp_object */

@@ -8,7 +8,7 @@
 #include "report/section/finding/rule.h"
 #include "segment/layout/sample.h"
 
-/* Calls `add` for each recorded wait; for none if some had no room. */
+/* Calls `add` for each recorded wait; for none if some were dropped. */
 void hp_survey_events(struct hp_survey *survey,
 		      void (*add)(void *context, const struct hp_event *event), void *context);
 

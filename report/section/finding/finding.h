@@ -60,7 +60,7 @@ struct hp_finding {
 	int line;
 	struct hp_evidence evidence[HP_EVIDENCE_MAX];
 	size_t evidence_count;
-	uint32_t number;	/* from 1, in their order */
+	uint32_t number;	/* from 1, in order */
 };
 
 enum hp_findings_state {
