@@ -3,8 +3,8 @@
  * orders.c - the program of doc/guide: four workers take orders from a queue, price
  * them, keep them and write them to a log.  It is slow in ways that are easy to see.
  *
- * orders [ORDERS] handle ORDERS (20000) orders -f fixed: the log is written outside the lock, and
- * products are
+ *   orders [ORDERS]   handle ORDERS (20000) orders
+ *   orders -f         fixed: the log is written outside the lock, and products are
  *                     found by binary search
  *   orders -w         start again when all orders are handled, until it is killed
  *   orders -d         end in a deadlock
