@@ -141,14 +141,14 @@ $(B)/gen/report/view/web_hash.h: scripts/web-hash $(wildcard report/view/web/*)
 	$(Q)scripts/web-hash report/view/web/*.css report/view/web/*.js >$@.new && mv $@.new $@
 $(B)/libhp.a: $(PARTS_O) $(GUEST_O)
 	$(Q)rm -f $@ && ar rcsP $@ $^
-# The C library first: it has _exit, wait and others that preload/ stands in for.
+# The C library first: it has _exit, wait and others that preload/ interposes.
 $(UNIT): $(B)/test/%: $(B)/san/test/unit/%.o $(B)/san/test/test.o $(B)/libhp.a
 	@mkdir -p $(@D)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(CFLAGS) $(SANITIZED) $(LDFLAGS) -o $@ $(filter %.o,$^) -lc $(B)/libhp.a $(CONSOLE_LIBS)
 unit: $(UNIT)
 
-# What threads share without a lock, under ThreadSanitizer.
+# Data that threads share without a lock, under ThreadSanitizer.
 RACE := $(patsubst test/race/%.c,$(B)/race/%,$(wildcard test/race/*_test.c))
 RACE_PARTS_O := $(filter-out %/main.o $(B)/tsan/sampler/samply/%,$(call objects,tsan,segment unwind sampler)) \
 	$(B)/tsan/test/race/expected.o $(B)/tsan/test/test.o

@@ -15,7 +15,7 @@ struct hp_answer *hp_logs_future(struct hp_snapshot *snapshot, const struct hp_r
 
 struct hp_answer *hp_logs_stream(struct hp_snapshot *snapshot, const struct hp_request *request);
 
-/* Of /debug: the last changes of one value; the values of one kind. */
+/* /debug: the last changes of one value; the values of one kind. */
 struct hp_answer *hp_logs_dbg(struct hp_snapshot *snapshot, const struct hp_request *request);
 struct hp_answer *hp_logs_val(struct hp_snapshot *snapshot, const struct hp_request *request);
 struct hp_answer *hp_logs_gauge(struct hp_snapshot *snapshot, const struct hp_request *request);

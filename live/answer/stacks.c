@@ -102,7 +102,7 @@ struct hp_answer *hp_stacks_render(struct hp_snapshot *snapshot, const struct hp
 	if (!hp_target_is_live(&snapshot->target))
 		return hp_answer_error(404, "sessions lists running programs",
 				       "The program has ended: its threads have no stacks");
-	/* The first process's pid stands in the server's own segment, and it may be static. */
+	/* The first process's pid is in the server's own segment, and the process may be static. */
 	if (!is_running(model, pid) ||
 	    (pid != model->reader.header.root_pid && !is_member(&snapshot->target, pid)))
 		return hp_answer_error(404, "processes lists them",

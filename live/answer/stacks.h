@@ -7,7 +7,8 @@
 
 #include "live/answer/route.h"
 
-/* Of the program, or with ?pid=N of one of its processes; an error answer if none runs. */
+/* The stacks of the program, or with ?pid=N of one of its processes; an error answer if none
+ * runs. */
 struct hp_answer *hp_stacks_render(struct hp_snapshot *snapshot, const struct hp_request *request);
 
 #endif

@@ -25,11 +25,11 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Of functions and locks. */
+/* For functions and locks. */
 static const double fast[] = { 2.5e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3,
 			       3e-3,   1e-2, 3e-2, 0.1,	 0.3,  1,    3,	   10 };
 
-/* Of bytes, and of blocks, in a call. */
+/* For bytes, and for blocks, in a call. */
 static const double bytes[] = { 0,	64,	 256,	  1024,	    4096,     16384,	65536,
 				262144, 1048576, 4194304, 16777216, 67108864, 268435456 };
 static const double blocks[] = { 0, 1, 2, 5, 10, 20, 50, 100, 1000, 10000, 100000 };
@@ -205,7 +205,7 @@ static bool is_named_again(const cJSON *rows, const cJSON *row)
 	return false;
 }
 
-/* A row of a list as JSON, and as its section has it. */
+/* A row of a list as JSON, and in its section. */
 struct row {
 	const cJSON *all;
 	const cJSON *data;

@@ -29,7 +29,7 @@ static const struct {
 	  "unwound_calls:i! unpaired_exits:i! damaged:b! shut_down:b running:b" },
 };
 
-/* The section as it stands in a report: a reference to its route, or the array of its rows. */
+/* The section in a report: a reference to its route, or the array of its rows. */
 static cJSON *section_new(const struct hp_section *section)
 {
 	cJSON *schema;

@@ -5,7 +5,7 @@
  * A block is handled like a function, with a key instead of the function's
  * address: the address of its label's record in the segment. So blocks of one
  * label have one key, also after a dlclose and in other processes of the
- * session; and no function has it.
+ * session; and no function has that key.
  */
 #ifndef HP_PRELOAD_CALL_BLOCK_H
 #define HP_PRELOAD_CALL_BLOCK_H

@@ -288,8 +288,8 @@ static void conclude(struct hp_header *header, const struct kind *kinds)
 }
 
 /*
- * Of several calibrations, the one on the quietest machine counts, judged by the
- * functions whose hooks do nothing. The minimum of each figure would be too low, since
+ * The calibration on the quietest machine counts, judged by the functions whose
+ * hooks do nothing. The minimum of each figure would be too low, since
  * they scatter.
  */
 static bool is_quietest(const struct kind *kinds)

@@ -7,13 +7,12 @@
  * code that stalls, while a program of tiny functions cannot hide them, and
  * its hooks compete for caches and predictors.
  *
- * So it is measured in place. Of the gaps between two sampled calls (hook_function.c,
- * gap_next) some are watched, and in half of these the entry hook does its work
- * twice, the second time on a dummy.  The difference in time per call, over
- * many gaps, is the cost of one more such piece of work here. Divided by the
- * cost of the same piece around nothing, it gives the factor for the whole
- * pair. (Learning the cost of a part by changing it is the idea of causal
- * profiling: Curtsinger and Berger, Coz, SOSP 2015.)
+ * So it is measured in place. Some gaps between two sampled calls (hook_function.c, gap_next) are
+ * watched, and in half of these the entry hook does its work twice, the second time on a dummy. The
+ * difference in time per call, over many gaps, is the cost of one more such piece of work here.
+ * Divided by the cost of the same piece around nothing, it gives the factor for the whole pair.
+ * (Learning the cost of a part by changing it is the idea of causal profiling: Curtsinger and
+ * Berger, Coz, SOSP 2015.)
  */
 #ifndef HP_PRELOAD_CALL_MARGINAL_H
 #define HP_PRELOAD_CALL_MARGINAL_H

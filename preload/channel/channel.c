@@ -279,7 +279,7 @@ static bool is_dead(uint32_t pid)
 }
 
 /*
- * Of those that another process may have, the oldest that seems unused; or a killed
+ * The oldest lane that another process may have and that seems unused; or a killed
  * process's.
  */
 static struct hp_lane *lane_oldest(struct hp_channel *channel)

@@ -476,8 +476,8 @@ static void word_share(uint64_t word)
 
 /*
  * The kernel does not identify eventfds. For an eventfd passed to another
- * process, only bounds are known: what the other process adds and takes is
- * not recorded.
+ * process, only bounds are known: the other process's additions and reads
+ * are not recorded.
  */
 void hp_channel_forget_range(unsigned first, unsigned last)
 {

@@ -27,7 +27,7 @@ struct timer {
 	uint32_t clock; /* 1 + the one that `due_ns` is of; 0 = not known */
 	uint64_t due_ns; /* 0 = not known, or not set */
 	uint64_t interval_ns; /* 0 = it expires once */
-	uint32_t pid; /* that set it; 0 = it is no timer */
+	uint32_t pid; /* that set it; 0 = not a timer */
 	uint32_t made; /* 1 + the clock of timerfd_create; 0 = not known */
 };
 

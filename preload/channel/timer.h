@@ -34,7 +34,7 @@ struct hp_timer_read {
 	bool is_timed; /* if that is known */
 };
 
-/* What was read from a descriptor; false = it is no timer, or was not set by timerfd_settime. */
+/* The result of a read from a descriptor; false = not a timer, or not set by timerfd_settime. */
 bool hp_timer_took(int fd, const void *buffer, size_t size, struct hp_timer_read *read);
 
 /* The descriptor is about to be closed. */

@@ -4,7 +4,7 @@
  *
  * Whether a call had to wait is known when it returns. A call that finds no
  * message, or no room, may have to: some stores record that beforehand, so that
- * the report of a hanging program has it. The path and the sums follow if it was
+ * the report of a hanging program includes the call. The path and the sums follow if it was
  * a wait, which then took some microseconds.
  */
 #include <errno.h>

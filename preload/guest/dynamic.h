@@ -25,7 +25,7 @@ struct hp_dynamic {
 	const char *name;	/* DT_SONAME; "" = it has none */
 };
 
-/* Of a name, as DT_GNU_HASH has it. */
+/* The hash of a name in DT_GNU_HASH. */
 static inline uint32_t hp_dynamic_hash(const char *name)
 {
 	uint32_t hash = 5381;

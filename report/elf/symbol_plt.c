@@ -166,7 +166,7 @@ static size_t jump_aarch64(const unsigned char *code, size_t size, uint64_t addr
 	return 16;
 }
 
-/* False if the word has no known function: then it was no jump. */
+/* False if the word has no known function: then it was not a jump. */
 static bool stub_add(struct build *b, uint64_t start, uint64_t end, uint64_t slot)
 {
 	const uint32_t *place = slot ? hp_map_find(&b->slots, slot) : NULL;

@@ -21,7 +21,7 @@
  */
 void hp_profile_place(struct hp_report *report, hp_complain complain, void *context);
 
-/* The same for a profile that was asked for otherwise; HOTPATH_PROFILE_DIR=off still means none. */
+/* The same for a profile that was requested otherwise; HOTPATH_PROFILE_DIR=off still means none. */
 void hp_profile_place_asked(struct hp_report *report, hp_complain complain, void *context);
 
 /* Writes the announced file; prints a line on failure. */

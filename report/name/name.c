@@ -33,7 +33,7 @@ static bool is_of_word(char c)
 	       (c >= '0' && c <= '9');
 }
 
-/* If `operator` stands at `text`: bytes up to the end of the operator's sign. */
+/* If `text` begins with `operator`: bytes up to the end of the operator's sign. */
 static size_t operator_size(const char *name, const char *text)
 {
 	static const char word[] = "operator";

@@ -28,7 +28,7 @@ struct hp_noted_place {
 	uint32_t object;	/* of the legend; after hp_places_bind of the model */
 	uint64_t address;
 	uint64_t start;	/* 0 = not known */
-	char *frames;	/* as it stands in the line */
+	char *frames;	/* as in the line */
 };
 
 struct hp_places {

@@ -320,7 +320,7 @@ static void lines_write(const struct hp_stacks *stacks, const struct hp_stack_gr
 	}
 }
 
-/* Of the part shared with the group above, only the innermost function is repeated. */
+/* Only the innermost function of the part shared with the group above is repeated. */
 static void group_lines(const struct hp_stacks *stacks, const struct hp_stack_group *group,
 			const struct hp_stacks_look *look, FILE *out)
 {

@@ -199,7 +199,7 @@ static void parts_put(struct hp_kept_writer *writer, const struct hp_kept_source
 	}
 }
 
-/* Of the data after the header, a report about the past needs two words: */
+/* A report about the past needs two words of the data after the header: */
 static void ticking_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	struct hp_ticking ticking, kept = { .low_hz = 0 };

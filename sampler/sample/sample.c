@@ -103,7 +103,7 @@ static uint64_t stack_size(const struct sample *s)
 	return size <= s->stack_room ? size : 0;
 }
 
-/* Of the group; fewer than all = one could not be opened for this thread. */
+/* The group's size; fewer than all = one could not be opened for this thread. */
 static void counts_read(struct cursor *c, struct sample *s)
 {
 	uint64_t count = take(c), words[HP_COUNTS] = { 0 };

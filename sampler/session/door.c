@@ -27,8 +27,8 @@ static bool is_our_user(const struct ucred *peer)
 }
 
 /*
- * The segment for the connecting process, by its current rights; NULL = it gets none. Of
- * other users' processes, only those started by the session are accepted.
+ * The segment for the connecting process, by its current rights; NULL = it gets none.
+ * Other users' processes are accepted only if the session started them.
  */
 static const struct hp_segment *segment_of(const struct ucred *peer, struct hp_members *members)
 {

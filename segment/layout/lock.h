@@ -181,7 +181,7 @@ struct hp_waiter {
  * tells how many did.  Knowledge about the others is in hp_hold_sums; FORMAT.md says
  * how the time held follows.
  *
- * Objects without holders have no holds.  Of a condition, `timed` and its sums
+ * Objects without holders have no holds.  For a condition, `timed` and its sums
  * are from a signal to the return of a wait, and `failed` are returns without a
  * signal.
  */

@@ -76,12 +76,12 @@ struct hp_stream {
 	uint64_t reserved;
 };
 
-/* One open instance.  Of items: its holder writes `items`, all others add to `more_items`. */
+/* One open instance. Its holder counts items in `items`, all others add to `more_items`. */
 struct hp_stream_part {
 	uint64_t next;	/* set once */
 	uint64_t stream;	/* set once: offset of hp_stream */
 	_Atomic uint32_t state;	/* enum hp_state: taken by compare-exchange */
-	uint32_t pid;	/* who took it */
+	uint32_t pid;	/* its owner */
 	_Atomic uint64_t bytes;	/* any thread: as far as they are known */
 	_Atomic uint64_t
 		first;	/* any thread: ticks of the current instance's first item; 0 = none */

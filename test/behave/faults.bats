@@ -142,7 +142,7 @@ sites()
 	[ "$(awk '{ sum += $NF } END { print sum }' "$T/out")" = $rounds ]
 	report_comes "$T/interrupt.json"
 	python3 "$ROOT/test/behave/interrupt.py" "$T/interrupt.json" "$T/counts" $rounds
-	# Who leaves a hook by longjmp has updated some of its counters only.
+	# A longjmp out of a hook leaves only some of its counters updated.
 	rm "$T/interrupt.json"
 }
 

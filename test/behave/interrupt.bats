@@ -47,7 +47,7 @@ stand_still()
 	still_ms=$((still_ms + $(now_ms) - since))
 }
 
-# Of the CPU, by the kernel's clock ticks.
+# The CPU time, by the kernel's clock ticks.
 used()
 {
 	awk '{ print $14 + $15 }' "/proc/$program/stat"

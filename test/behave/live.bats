@@ -232,7 +232,7 @@ listed_of()
 	start_fakes own "$ticker"
 	"${inside[@]}" "$hotpath" stacks "$ticker" >/dev/null 2>&1 || [ $? = 1 ]
 	echo >&7
-	# By the list that all are asked for.
+	# By the list for all users.
 	eventually grep "asked: " "$BATS_TEST_TMPDIR/fakes"
 	grep -x "asked: 1" "$BATS_TEST_TMPDIR/fakes"
 }

@@ -95,7 +95,7 @@ setup()
 	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
 }
 
-# Of all that is below a folder: rights and name.
+# Rights and name of everything below a folder.
 rights()
 {
 	find "$1" -mindepth 1 -printf '%m %y %P\n' | sort

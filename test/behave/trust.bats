@@ -304,7 +304,7 @@ runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 	done
 }
 
-# The parent's hooks follow pointers that stand in records.
+# The parent's hooks follow pointers in records.
 @test "trust: a worker that writes hostile values everywhere changes nothing in its parent, helper or report" {
 	local run status
 	needs_root

@@ -212,7 +212,7 @@ static bool burst(long most)
 	return true;
 }
 
-/* The program runs on for an arbitrary moment. */
+/* The program continues for an arbitrary moment. */
 static bool run_on(void)
 {
 	int status, number = 0;

@@ -53,7 +53,7 @@ row()
 		"$(reckon "${least[$2]} - ${least[$3]}")"
 }
 
-# Of all threads of process $1: ns on a processor, then context switches.
+# All threads of process $1: ns on a processor, then context switches.
 spent()
 {
 	cat "/proc/$1/task"/*/schedstat | awk '{ ns += $1 } END { printf "%.0f ", ns }'

@@ -215,7 +215,7 @@ def wrong_counts(found, usual, report, told):
         # A block whose size could not be stored counts as freed at once.
         if told and key[2] == "freed_count":
             most = usual[key[0], key[1], "allocated_count"][1]
-        # What the C library allocates for its threads depends on which of them end before others begin.
+        # The C library's allocations for threads depend on which of them end before others begin.
         slack = 5 + most // 50 if "alloc" in key[0] else 0
         if value > most + slack:
             bad.append(f"{key}: {value} of {most}")

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What an input is made of. */
+/* The elements of an input. */
 struct change {
 	uint8_t kind;	/* enum change_kind */
 	uint8_t width;	/* 1, 2, 4 or 8 bytes: its two low bits */

@@ -24,7 +24,8 @@ class Text {
 	}
 }
 
-// Of a selector only what the scripts use: tag, #id, .class, [attribute="value"], and one within another.
+// Only the selectors that the scripts use: tag, #id, .class, [attribute="value"], and one within
+// another.
 function fitsOne(element, selector) {
 	for (const [, sign, name, attribute, value] of selector.matchAll(/([#.]?)([\w-]+)|\[([\w-]+)(?:=["']?([^"'\]]*)["']?)?\]/g)) {
 		if (attribute !== undefined) {
@@ -139,7 +140,7 @@ class Element {
 	close() {}
 }
 
-// Elements of the page as it stands in the file; scripts and styles are taken whole.
+// Elements of the page in the file; scripts and styles are taken as a whole.
 function parsed() {
 	const root = new Element("html");
 	const scripts = [];

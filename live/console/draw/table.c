@@ -96,7 +96,7 @@ static bool goes_before(const struct hp_field *field, const struct hp_field *oth
 	       (field->keep == other->keep && !(field == other && field->is_percentiles));
 }
 
-/* Of equals the rightmost is dropped first; of percentiles the lowest. */
+/* Among equals the rightmost is dropped first, among percentiles the lowest. */
 static bool column_drop(const struct hp_table *table, struct layout *layout)
 {
 	int least = -1;

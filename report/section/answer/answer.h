@@ -156,7 +156,7 @@ char *hp_answer_path(const struct hp_report *report, const char *path);
 /* The same of its first `most` functions. */
 char *hp_answer_path_of(const struct hp_report *report, const char *path, size_t most);
 
-/* Code of a program that only prepared the one that was asked for. */
+/* Code of a program that only prepared the requested one. */
 bool hp_answer_is_launch(const struct hp_answer *answer, uint32_t object);
 
 /* --- parts of hp_answer_of, each in its own file --- */

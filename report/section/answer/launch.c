@@ -3,7 +3,7 @@
  * launch.c - a program that another one prepared, as a script that chooses an interpreter does:
  * the first process was that one before it became the program by exec.
  *
- * Its functions and waits are nothing that the user asked for, so they are summed up.
+ * The user did not ask for its functions and waits, so they are summed up.
  */
 #include <stdlib.h>
 

@@ -83,7 +83,7 @@ static struct step step_of(char *path)
 	return step;
 }
 
-/* What called main, or a thread's first function, says nothing. */
+/* Callers of main, or of a thread's first function, say nothing. */
 static bool is_outermost(struct step step)
 {
 	char *name = hp_xprintf("%.*s", (int)step.length, step.at);

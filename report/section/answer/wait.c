@@ -307,7 +307,7 @@ static enum hp_thread_wait class_of(const char *on)
 	return strcmp(on, "sleep") == 0 ? HP_THREAD_SLEEP : HP_THREAD_OTHER;
 }
 
-/* Of waits without a function: the threads that waited for that, by name if they have one; fresh. */
+/* For waits without a function: the threads that waited, by name if they have one; fresh. */
 static char *thread_of(struct hp_report *report, const char *on)
 {
 	const struct hp_threads *threads = hp_threads_of(report);

@@ -82,7 +82,8 @@ static int compare(const void *left, const void *right)
 
 /* --- nothing was found --- */
 
-/* Whatever else waited: some thread ran most of the time, or would have with more cores. */
+/* Some thread ran most of the time, or would have with more cores, whatever the others waited
+ * for. */
 static bool is_computing(const struct hp_survey *survey)
 {
 	return survey->ran_ns + survey->ready_ns >= BUSY * survey->wall_ns;

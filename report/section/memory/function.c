@@ -2,7 +2,7 @@
 /*
  * function.c - the section of functions that allocate.
  *
- * Of a program with instrumented functions: the charges of their calls, with
+ * For a program with instrumented functions: the charges of their calls, with
  * percentiles over calls.  In any other one, functions according to call paths:
  * those that call the allocator, through wrappers or not.  Columns that only one
  * of the two has are omitted in the other.

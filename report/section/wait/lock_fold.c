@@ -114,7 +114,7 @@ static int compare_orders(const void *left, const void *right)
 	return a->taken < b->taken ? -1 : a->taken > b->taken;
 }
 
-/* Of a pair recorded by several threads, one is kept. */
+/* If several threads recorded a pair, one is kept. */
 static void sort_orders(struct hp_locks *locks)
 {
 	size_t count = 0;

@@ -79,7 +79,7 @@ hotpath.chart = (parent, options) => {
 	};
 };
 
-// Memory over time as two lists have it, [[ns, bytes], ...] at the same moments: what is held, what is resident; and now.
+// Memory over time from two lists, [[ns, bytes], ...] at the same moments: held, resident; and now.
 hotpath.sizes = (sites, threads, run) => {
 	const points = new Map();
 	for (const [ns, bytes] of threads.rss_timeline || [])

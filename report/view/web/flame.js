@@ -508,7 +508,7 @@ function hotpathFlame(root, data) {
 	};
 }
 
-// A name in `room` characters.  Of C++ names there give way, as far as needed: the standard
+// A name in `room` characters.  C++ names lose, as far as needed: the standard
 // library's inner names, template arguments, parameters; and of all names their middle.
 hotpathFlame.brief = (name, room) => {
 	const SIGNS = /operator\s*(?:\(\)|\[\]|->\*?|<=>|[-+*/%^&|~!=<>,]{1,3}(?=[ (]))?/y;

@@ -108,7 +108,7 @@ static void pause_ms(long ms)
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 }
 
-/* What the helper sends to its members; it first has to learn that this is one. */
+/* Messages of the helper to its members; it first has to learn that this is one. */
 static int descriptor_ask(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -224,7 +224,7 @@ static int attack_numbers(const char *what)
 	return !until || looks() < until ? 10 : 0;
 }
 
-/* What determines a kept run's file name: its start, its first process, and that process's name. */
+/* A kept run's file name is made of its start, its first process, and that process's name. */
 static int attack_begin(const char *argument)
 {
 	unsigned long long created;
