@@ -3,10 +3,10 @@
 """surface.py LIST BUILD RUN FOLDER [KNOWN] - what the product publishes, as text on stdout.
 
 LIST is a name of LISTS below: keys of sections, help, keys of JSON, routes, tools, metrics, tabs.  BUILD has
-the commands, RUN is the kept run of test/golden/surface, FOLDER is for files of this call alone.  KNOWN is what
-was printed before: a screen of the console is complete when it is as known, or else when it stays as it is.
+the commands, RUN is the kept run of test/golden/surface, FOLDER is for files of this call only.  KNOWN is the
+previous output: a screen of the console is complete when it equals the known one, or when it no longer changes.
 
-Names, types, titles and their order are told; figures are where they are those of RUN.
+It prints names, types, titles and their order; and figures if they are those of RUN.
 """
 import contextlib
 import gzip
@@ -22,10 +22,18 @@ import time
 
 SECONDS_MAX = 60	# until an answer; a busy machine takes longer than an idle one
 
+
+def section_keys():
+    """All keys in the order of the report, from the list in segment/section_key.h."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../segment/section_key.h")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    names = dict(re.findall(r'#define (HP_KEY_\w+) "([^"]+)"', text))
+    return [names.get(key, key.strip('"')) for key in re.findall(r"(?:NOW|LATER)\(\w+, ([^)]+)\)", text)]
+
+
 # The words of HOTPATH_REPORT. Each word is tried in other spellings, too.
-SECTIONS = """findings functions-timing calltree functions-alloc alloc-callers alloc-sites leaks alloc-sizes alloc-lives
-    direct-maps functions-cpu offcpu bound channels channels-latency streams futures rw_locks mutexes conds sems
-    barriers file_locks waits lock_order waiting sql http server io processes threads thread-states tokio_runtime loop-spans debug""".split()
+SECTIONS = section_keys()
 COMMANDS = "run report explain compare list console serve load mcp init flags check doctor version help".split()
 PERCENTILES = "0,50,95,99.9,100"
 
