@@ -5,8 +5,8 @@
 A block that starts with ```console holds commands, each after "$ " (a line that ends
 with \\ goes on), and below each what it prints.  All commands of a page run in one
 shell, in FOLDER, which looks like a fresh clone with hotpath installed.  `write` puts
-into the page what was printed.  `check` fails if a command fails, or if what is shown
-no longer looks like what is printed: times and rows may differ, headings may not.
+the output into the page. `check` fails if a command fails, or if the shown output no
+longer resembles the real one: times and rows may differ, headings may not.
 
 Comments in the page direct this:
 
@@ -18,7 +18,7 @@ and, in the line before a block, for each of its commands:
   <!-- doc: show N-M -->      show these lines of the output only; $ is the last
   <!-- doc: show TEXT -->     show the lines from the one that starts with TEXT to the next empty one
   <!-- doc: screen TEXT -->   a full-screen program; show its screen once TEXT is there, then press q
-  <!-- doc: keep -->          leave what is shown alone, and do not compare it
+  <!-- doc: keep -->          keep the shown output, and do not compare it
   <!-- doc: needs CHECK -->   run it only where this check of `hotpath doctor` is ok
   <!-- doc: skip REASON -->   do not run it
 """
@@ -117,7 +117,7 @@ def script(commands, notes):
 
 
 def make_clone(folder, root, build):
-    """A folder with links to what is in the tree; build/ and what is installed are BUILD."""
+    """A folder with links to the files of the tree; build/ and the installed files are BUILD."""
     clone = os.path.join(folder, "hotpath")
     if not os.path.isdir(clone):
         os.makedirs(clone)
@@ -211,7 +211,7 @@ def written(parts):
 
 
 def checks_passed(build):
-    """What `hotpath doctor` finds to be ok on this machine."""
+    """The checks of `hotpath doctor` that are ok on this machine."""
     said = subprocess.run([f"{build}/hotpath", "doctor"], capture_output=True, text=True, check=False).stdout
     return set(re.findall(r"^ok +(\S+)", said, re.MULTILINE))
 

@@ -26,7 +26,7 @@ def is_type(value, name):
 
 
 def fit(value, rule, where):
-    """Adds what does not fit to `faults`."""
+    """Adds mismatches to `faults`."""
     if "$ref" in rule:
         key = rule["$ref"].removeprefix("#/$defs/").replace("~1", "/")
         return fit(value, schema["$defs"][key], where)

@@ -5,8 +5,9 @@
 PID is the session's first process, HELPER its helper, TOKEN its name, INODE that of its segment, PORT its server's, FILE
 a run of its user's that was kept.
 
-memory: opens the helper's segment for writing.  trace: opens the program's memory.  join: asks for a segment to
-write; same = the session's own, own = one that is for those like us.  read: is given a segment to read.
+memory: opens the helper's segment for writing.  trace: opens the program's memory.  join: asks for
+a segment to write; same = the session's own, own = one for our own level. read: asks for a segment
+to read.
 http: the server's status without a token.  file: reads the kept run.  signals: may send some.
 """
 import http.client

@@ -6,8 +6,8 @@
         page.wait("document.querySelector('tbody tr')")
         page.value("document.title")
 
-`page.faults` has what went wrong in the page: exceptions, errors of the console, of the network and of the
-content policy.  `page.requests` has the addresses that it asked for.  Every wait is bounded by SECONDS_MAX.
+`page.faults` has the page's errors: exceptions, errors of the console, of the network and of the
+content policy. `page.requests` has the requested addresses.  Every wait is bounded by SECONDS_MAX.
 """
 import base64
 import json
@@ -79,7 +79,7 @@ class Browser:
         return answer["result"]
 
     def take(self, seconds):
-        """Takes what has come, or comes within that time."""
+        """Takes messages that have arrived, or arrive within that time."""
         assert seconds > 0, "the browser does not answer"
         if not select.select([self.fro], [], [], seconds)[0]:
             return
@@ -138,7 +138,7 @@ class Page:
         return answer["result"].get("value")
 
     def wait(self, expression):
-        """Until it is true; returns what it is then."""
+        """Waits until the expression is true; returns its value."""
         end = time.monotonic() + SECONDS_MAX
         while True:
             value = self.value("(() => { try { const seen = %s; return seen instanceof Node || seen; }"

@@ -3,7 +3,7 @@
 """channels.py REPORT - figures of the channels of a JSON report.
 
 channels.py REPORT KEY...          one line for each row: its values of `raw`
-channels.py REPORT --as SAID KEY...  the sum over all rows is what the program said, exactly
+channels.py REPORT --as SAID KEY...  the sum over all rows equals the program's own count
 channels.py REPORT --near SAID PERCENT KEY NAME  `raw` KEY is what the program said of NAME
 """
 import json

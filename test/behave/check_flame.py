@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_flame.py PAGE - is a flame-graph page whole, and does it ask nobody for anything?
+"""check_flame.py PAGE - is a flame-graph page complete, and does it load nothing?
 
 Lengths, ranges and order of its data; nothing in it that loads another file; no element that a
 name brought along.  Prints for each graph its key, its whole, and what each function has itself.
@@ -15,7 +15,7 @@ text = open(sys.argv[1], encoding="utf-8").read()
 
 
 class Page(html.parser.HTMLParser):
-    """Elements and their attributes; what stands in the scripts."""
+    """Elements and their attributes; texts of the scripts."""
 
     def __init__(self):
         super().__init__()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_profile.py FILE - is a processed profile (version 49) whole?
+"""check_profile.py FILE - is a processed profile (version 49) valid?
 
 Column lengths, ranges of every index, callers before callees, sorted times, a schema for each
 marker.  Prints the CPU in microseconds of each function, innermost only, summed over threads.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_web.py PAGE NAME - is a saved page whole, and does it ask nobody for anything?
+"""check_web.py PAGE NAME - is a saved page complete, and does it load nothing?
 
 Its scripts and styles are those whose hashes its policy has, and no other; no element came with NAME, which
 the data has as a function; the data is JSON with every view's list.
@@ -16,7 +16,7 @@ text = open(sys.argv[1], encoding="utf-8").read()
 
 
 class Page(html.parser.HTMLParser):
-    """Elements with their attributes, and what stands in scripts and styles."""
+    """Elements with their attributes, and texts of scripts and styles."""
 
     def __init__(self):
         super().__init__(convert_charrefs=False)

@@ -123,7 +123,7 @@ def read_callgrind(path, modules):
 
 
 def bare(name, alias):
-    """Without callgrind's mark of recursion, by the name that stands for its address."""
+    """Without callgrind's mark of recursion, by the name that represents its address."""
     name = re.sub(r"'\d+$", "", name)
     return alias.get(name, name)
 
@@ -190,7 +190,7 @@ def report_counts(path, program):
 
 
 def plain(name):
-    """The name without what demanglers write in different ways."""
+    """The name without the parts that demanglers write differently."""
     name = name.replace("> >", ">>").replace("[abi:cxx11]", "")
     return re.sub(r"\s+", "", name)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """counts.py REPORT [NAME...] - "NAME CALLS" of the functions in a JSON report (all of them, or
-those named; one that is missing is told as 0)."""
+those named; a missing one is 0)."""
 import json
 import sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cover.py PROGRAM LIBRARY RUNS CALLS - do the intervals hold times of slow calls that nobody timed?
+"""cover.py PROGRAM LIBRARY RUNS CALLS - do the intervals contain the time of slow calls that were not timed?
 
 Runs the shapes of programs/virtual.c that have such calls, RUNS times each, and sets the intervals of
 functions, and of their caller's own time, beside the truth that the program prints.  Prints a row for
@@ -58,7 +58,7 @@ def run(program, library, shape, calls, seed, path):
 
 
 def cover(program, library, shape, calls, runs, path):
-    """Covers by what they are of, timed calls and time of all calls, both mean."""
+    """Coverage by quantity; timed calls, and time of all calls, both means."""
     covers, timed, whole = {}, 0, 0
     for seed in range(1, runs + 1):
         truths, rows = run(program, library, shape, calls, seed, path)

@@ -19,7 +19,7 @@ CHANNEL, LOCKSET, WAITER, USE = 64, 64, 192, 128
 
 
 def counters(segment):
-    """(name, offset of the low 32 bits, offset of what is above or None)."""
+    """(name, offset of the low 32 bits, offset of the high ones or None)."""
     found = {}
     for _, process in segment.walk(segment.header("Q", 80), 192, 0):
         lockset = segment.record(f.field(process, "Q", 184), LOCKSET)

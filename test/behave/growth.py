@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """growth.py SEGMENT PID EVERY TIMES - prints, TIMES times after EVERY seconds each, a line "SECONDS USED PROGRAM HELPER
-DESCRIPTORS": bytes of the segment that are given out, kB that the program and its helper have for themselves (RssAnon),
+DESCRIPTORS": used bytes of the segment, kB that the program and its helper have for themselves (RssAnon),
 without shared memory), and how many descriptors the helper has."""
 import os
 import struct

@@ -3,7 +3,7 @@
 """header_check.py DIRECTORY - are the blocks in the reports (NAME.report, JSON) of the programs built
 from header.c as often as the programs say (NAME.out, lines "calls LABEL N")?
 
-Prints a line for each one that is not, and the number of reports that were looked at."""
+Prints a line for each one that is not, and the number of checked reports."""
 import glob
 import json
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""hooks_check.py REPORT OUTPUT [FLAG...] - is the report (JSON) what the program says of itself?
+"""hooks_check.py REPORT OUTPUT [FLAG...] - does the report (JSON) match the program's own figures?
 
 OUTPUT holds lines "calls NAME N" (exactly so many), "about NAME N SPAN" (within SPAN), "sum all N"
 (of all functions), "inclusive NAME LEAST MOST" and "self NAME LEAST MOST" (ns), "sampled NAME" (its calls
@@ -33,7 +33,7 @@ def sums(rows):
 
 
 def check_drawn(name, of):
-    """One in 128 at least, of those that come when it is decided; a quarter of that is asked for."""
+    """At least one in 128 of the calls after the decision; a quarter of that is required."""
     sampled, of_calls = of["sampled_calls"] - 64, of["calls"] - 70000
     check(sampled >= of_calls / 512, name, "was sampled", sampled, "times in", of_calls, "calls")
 

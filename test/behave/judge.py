@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""judge.py COMMAND ... - sets a JSON report beside what really was.
+"""judge.py COMMAND ... - compares a JSON report with the truth.
 
   percentiles TRUTH REPORT PROGRAM NAME   percentiles of all durations of a function
   scale TRUTH REPORT PROGRAM SAID         totals of functions that take 5 % of the time or more are of
@@ -32,7 +32,7 @@ PERCENTILES = (50, 90, 95, 99, 99.9)
 
 
 class Truth:
-    """What was: by name, calls and sums in ns."""
+    """The truth by name: calls and sums in ns."""
 
     def __init__(self, path, program):
         self.path = path
@@ -95,7 +95,7 @@ def percentiles(truth_path, report_path, program, name):
 
 
 def of_weight(truth_path, report_path, program):
-    """(name, calls, what was, what is told) of the functions with 5 % of the time, and the report."""
+    """(name, calls, true value, reported value) of the functions with 5 % of the time, and the report."""
     truth, report = Truth(truth_path, program), Report(report_path)
     whole = max(total for _, total, _ in truth.functions.values())
     rows = [(name, calls, was, report.rows[name]["inclusive_ns"])
@@ -116,7 +116,7 @@ BELOW = {"nest1": 9, "nest2": 7, "nest3": 2, "medium": 1, "varying": 0}
 
 
 def lost_of(said_path):
-    """How long the program, which does not sleep, did not have the processor, ns."""
+    """How long the program, which does not sleep, was off the processor, ns."""
     with open(said_path) as file:
         words = file.read().split()
     return max(0, float(words[1]) - float(words[4]))
@@ -124,10 +124,10 @@ def lost_of(said_path):
 
 def scale(truth_path, report_path, program, said_path):
     """
-    Half as much or twice would be a call that stands for the wrong number of others.  How well the
+    A factor of 2 would mean a call with the wrong weight.  How well the
     hooks' cost is known changes with the processor and its other users, and so the allowance for it
-    is a share of what they cost in this run.  When the processor goes to somebody else inside a
-    hook, that time is in the total, and not in the truth.
+    is a share of what they cost in this run.  If the program is preempted inside a hook, that
+    time is in the total, and not in the truth.
     """
     lost = lost_of(said_path)
     rows, report = of_weight(truth_path, report_path, program)
@@ -140,7 +140,7 @@ def scale(truth_path, report_path, program, said_path):
 
 
 def inside(truth_path, report_path, program):
-    """An interval may have no width, and the two sides measure the clock's rate at other moments."""
+    """An interval may have no width, and the two sides measure the clock's rate at different moments."""
     truth, report = Truth(truth_path, program), Report(report_path)
     rows = [(name, was[1], report.rows[name]) for name, was in truth.functions.items()]
     hits = 0
@@ -157,7 +157,7 @@ def inside(truth_path, report_path, program):
 
 
 def stalls_of(said_path):
-    """What the program slept, and how long the loop with its hooks took, ns."""
+    """How long the program slept, and how long the loop with its hooks took, ns."""
     with open(said_path) as file:
         words = file.read().split()
     return float(words[1]), float(words[3])
@@ -165,8 +165,8 @@ def stalls_of(said_path):
 
 def stall(report_path, said_path, calls):
     """
-    What is not the stalls is the work, at most what the loop took besides them.  A tenth of a stall
-    for what a preemption may add between the program's clock and ours.
+    The rest is the work, at most the loop's time without the stalls. A tenth of a stall is allowed
+    for a preemption between the program's clock reading and ours.
     """
     report = Report(report_path)
     slept, took = stalls_of(said_path)
@@ -202,8 +202,8 @@ def parent(plain_ns, allowed_percent, *report_paths):
 
 def cost(plain_ns, said_path, report_path):
     """
-    The program's own clocks say what the hooks added to its CPU time; most of that may not remain.
-    What others took of the processor meanwhile is in the total, as it should, and taken out here.
+    The program's own clocks show the hooks' cost in CPU time; most of it must be subtracted. Time
+    of preemptions is in the total, as it should be, and is removed here.
     """
     with open(said_path) as file:
         words = file.read().split()
@@ -235,7 +235,7 @@ class Known:
 
 def known(allowed_percent, said_path, report_path):
     """
-    Own times are what callees leave over, so both are judged as shares of the total.  A clock is
+    Own times are differences, so both are judged as shares of the total.  A clock is
     read where the processor was lost, which on this clock is 10 ns.
     """
     report, share = Report(report_path), float(allowed_percent) / 100
@@ -254,8 +254,8 @@ def known(allowed_percent, said_path, report_path):
 
 def intervals(said_path, report_path):
     """
-    Of the estimated ones.  Where all calls are alike an interval has next to no width, and drawn calls
-    that lose the processor move it: by less than 0.1 % beside two busy loops, so that is allowed.
+    For estimated ones. If all calls are alike an interval has almost no width, and preempted
+    sampled calls move it: by less than 0.1 % beside two busy loops, so that is allowed.
     """
     report, functions = Report(report_path), Known(said_path).functions
     rows = [(name, total, report.rows[name]) for name, (_, total, _) in functions.items()
@@ -271,7 +271,7 @@ def intervals(said_path, report_path):
 
 
 def ranks(allowed, said_path, report_path):
-    """Of the one function; a bucket is 1/128 wide, and a value is told to the ns."""
+    """For the one function; a bucket is 1/128 wide, and values are in whole ns."""
     rows = [row for row in Report(report_path).rows.values() if "::main" not in row["name"]]
     was = Known(said_path).percentiles
     good = len(rows) == 1

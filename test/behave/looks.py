@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""looks.py - what a server shows look by look, against what one shows that looks for the first time.
+"""looks.py - compares a server's refreshed answers with those of a server that reads for the first time.
 
     looks.py same HOTPATH ROUNDS PROGRAM...   rounds of programs/looks.c: at the end of each both agree
     looks.py age URL FILE SECONDS             no answer is older than a second, by the program's own counter
@@ -76,13 +76,13 @@ def is_time(one, two):
 
 
 def is_metric(one, two):
-    """Seconds, to the nanosecond: the rate of the clock is known better at the later look."""
+    """Seconds, to the nanosecond: a later refresh knows the clock's rate better."""
     a, b = (re.fullmatch(r"(\w+_seconds\w*\{.*\}) (\S+)", str(text)) for text in (one, two))
     return a and b and a[1] == b[1] and abs(float(a[2]) - float(b[2])) <= 1e-9
 
 
 def settled(answer):
-    """Rows in an order that does not hang on what they weigh to the last digit."""
+    """Rows in an order that does not depend on the last digit of their weight."""
     if isinstance(answer, str):
         return sorted(line for line in answer.splitlines()
                       if re.match(r"hotpath_(function_calls|function_alloc|mutex_acquisitions|channel)", line))
@@ -100,12 +100,12 @@ def settled(answer):
 
 
 def sampled(answer):
-    """Of an answer about samples, what they are now."""
+    """The current samples of an answer about samples."""
     return answer.get("now", answer) if isinstance(answer, dict) else answer
 
 
 def named(url, route):
-    """The answer to a question that nobody has asked, so of a look after this moment, with all its names."""
+    """The answer to a new request, so from a refresh after this moment, with all names."""
     for turn in range(1000):
         answer = sampled(get(url, f"{route}{'&' if '?' in route else '?'}turn={turn}-{time.monotonic()}"))
         if isinstance(answer, str) or not answer.get("names_pending"):

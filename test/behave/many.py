@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""many.py LIBRARY PROGRAM COUNT FOLDER - COUNT sessions that live at the same moment. PROGRAM N calls `work` 2 * N times, writes
+"""many.py LIBRARY PROGRAM COUNT FOLDER - COUNT concurrent sessions. PROGRAM N calls `work` 2 * N times, writes
 a byte to descriptor 3, and ends with status 3 when its input does. Fails unless each has its own report with its own
 count, no helper needs more than 16 MB, and neither helpers nor names in /dev/shm are left.
 """

@@ -36,7 +36,7 @@ class Stdio:
         return 0, json.loads(self.process.stdout.readline())
 
     def silent(self, body):
-        """What gets no answer: the next answer has to be that of the ping."""
+        """Messages without an answer: the next answer must be that of the ping."""
         self.process.stdin.write(body + b"\n")
         _, answer = self.raw(b'{"jsonrpc":"2.0","id":"after","method":"ping"}')
         assert answer["id"] == "after", answer
@@ -119,7 +119,7 @@ def fits(schema, value, name):
 
 
 def legacy(peer):
-    """Opening as clients do that know initialize."""
+    """The start of clients that use initialize."""
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]:
         result = ask(peer, "initialize", {"protocolVersion": version})["result"]
         assert result["protocolVersion"] == version
@@ -134,7 +134,7 @@ def legacy(peer):
 
 
 def modern(peer):
-    """Without state: each request says its version."""
+    """Without state: each request has its version."""
     result = ask(peer, "server/discover", modern=True)["result"]
     assert result["supportedVersions"] == [MODERN] and result["ttlMs"] > 0
     tools = ask(peer, "tools/list", modern=True)["result"]
@@ -153,7 +153,7 @@ def modern(peer):
 
 
 def schema_of(peer, name):
-    """The whole schema of a tool's answer: tools/list has a short one."""
+    """The complete schema of a tool's answer: tools/list has a short one."""
     topic, = call(peer, "explain", {"topic": name})["structuredContent"]["topics"]
     jsonschema.Draft202012Validator.check_schema(topic["schema"])
     return topic["schema"]
@@ -194,7 +194,7 @@ def tools(peer):
 
 
 def rows(peer):
-    """Rows are typed as the schema says; those of the tools in ROWS are there at all."""
+    """Rows have the types of the schema; tools in ROWS must have rows."""
     for name in os.environ["ROWS"].split():
         schema = schema_of(peer, name)
         said = call(peer, name, {"limit": 1000})["structuredContent"]
@@ -206,7 +206,7 @@ def rows(peer):
 
 
 def chosen(peer):
-    """Among several programs one is chosen, then a run; what is not there changes nothing."""
+    """Chooses one of several programs, then a run; a missing one changes nothing."""
     pid, run = int(os.environ["PID"]), os.environ["RUN"]
     listed = call(peer, "sessions")["structuredContent"]
     assert pid in [row["pid"] for row in listed["data"]], listed
@@ -317,7 +317,7 @@ def compared(peer):
 
 
 def figures(peer):
-    """What a tool says is what the program did: `shop` calls sell() 40 times."""
+    """Tools report the program's actions: `shop` calls sell() 40 times."""
     rows = call(peer, "functions_timing")["structuredContent"]["raw"]
     row = next(row for row in rows if row["name"].startswith("sell"))
     assert row["calls"] == 40, row
@@ -360,7 +360,7 @@ def errors(peer):
 
 
 def malformed(peer):
-    """Nothing of it ends the server, or goes without an answer."""
+    """None of this ends the server, or remains unanswered."""
     for body, wanted in [
         (b"{", -32700),
         (b"\xff\xfe", -32700),
@@ -388,7 +388,7 @@ def malformed(peer):
 
 
 def headers(peer):
-    """What HTTP alone has: methods, headers, pages of others."""
+    """Features of HTTP only: methods, headers, pages of other origins."""
     body = json.dumps(
         {
             "jsonrpc": "2.0",
@@ -424,7 +424,7 @@ def headers(peer):
 
 
 def nothing(peer):
-    """An agent starts us before the program: that is said by the tool."""
+    """An agent starts us before the program: the tool says so."""
     for tool in ("functions_timing", "threads", "functions_timing"):
         result = call(peer, tool)
         assert result["isError"] is True

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """planted.py HOTPATH-RUN FOLDER [NAME...]
 
-Programs with one known fault each, and programs without one that are known.  Of each fault: is the first finding
-the right one, and is its bound at most 5 points below what the fix really gains?  That is measured without the
-profiler, five runs of both by turns; where these scatter by more than the difference the machine is too busy, and
-the bound is not judged.  Where threads mostly waited for a core, or the fix gains less than 10 %, nothing has to be
-found.  Of healthy programs: nothing is found, or what is named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_cc` and `planted_calls` (with hooks)."""
+Programs with one known fault each, and programs without one that are known.  For each fault: is the
+first finding the right one, and is its bound at most 5 points below the fix's real gain? The gain
+is measured without the profiler, in five alternating runs of both; if these scatter by more than
+the difference the machine is too busy, and the bound is not judged. If threads mostly waited for a
+core, or the fix gains less than 10 %, no finding is required. Healthy programs have no finding, or
+those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_cc` and `planted_calls` (with hooks)."""
 import json
 import os
 import shutil

@@ -6,9 +6,9 @@ In every row of every section the bounds, percentiles, mean, longest and total o
 in order, and nothing is negative.  No function takes longer than its callers, nor longer by itself
 than with its callees, nor one call longer than all; the tree's nodes are their own time and that of
 their callees; and all of it fits into the lifetimes of the threads.  Rows add up to their headline
-where all are there, and stay below it where some are left out.  Files that are no report, or not
-whole, and damaged ones are passed over; in one of a running program, whose counters change while they
-are read, only the signs are checked.  Prints what is not possible, and ends with 1 then.
+where all are there, and stay below it where some are left out.  Other files, incomplete and
+damaged ones are skipped; in one of a running program, whose counters change while they
+are read, only the signs are checked.  Prints contradictions, and then ends with 1.
 """
 import json
 import re
@@ -62,7 +62,7 @@ class Checked:
                 self.at_most(section, row, key.replace("_high", "", 1), key)
 
     def ranks(self, section, row):
-        """Percentiles rise, and the longest is none of less."""
+        """Percentiles rise, and none exceeds the longest."""
         ranks = {}
         for key, value in row.items():
             match = PERCENTILE.fullmatch(key)
@@ -75,7 +75,7 @@ class Checked:
             self.at_most(section, row, keys[-1][1], f"{prefix}_max{unit}")
 
     def longest(self, section, row):
-        """The mean of some is no more than the longest, and that no more than all together."""
+        """The mean is at most the longest, and the longest at most the total."""
         for key in row:
             if not key.endswith("_max_ns"):
                 continue
@@ -103,7 +103,7 @@ class Checked:
                 self.at_most(section, row, part, whole)
 
     def sums(self, section, rows, whole, key, told, is_all):
-        """The rows' `key` adds up to `told`, or to no more where rows are left out."""
+        """The rows' `key` adds up to `told`, or to less if rows are omitted."""
         if not is_number(told) or any(not is_number(row.get(key)) for row in rows):
             return
         total = sum(row[key] for row in rows)
@@ -200,7 +200,7 @@ class Checked:
         self.at_most("functions_cpu", section, "profiler_sample_count", "sample_count")
 
     def threads(self, report):
-        """What a thread did is its life."""
+        """A thread's activities add up to its lifetime."""
         for row in (report.get("thread_states") or {}).get("raw", ()):
             parts = [row[key] for key in ("ran_ns", "ready_ns", "waited_ns", "stopped_ns") if is_number(row.get(key))]
             if len(parts) == 4 and is_number(row.get("life_ns")):

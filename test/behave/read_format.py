@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""read_format.py SEGMENT - reads a segment by what segment/FORMAT.md says, and by nothing else.
+"""read_format.py SEGMENT - reads a segment by segment/FORMAT.md alone.
 
 Prints a line for each function: OBJECT ADDRESS CALLS INCLUSIVE_NS SELF_NS MEDIAN_NS.  It shares no
-code with the report, so where the two agree, the page is right.
+code with the report, so if the two agree, the page is right.
 """
 import math
 import struct

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""read_kept.py FILE SEGMENT - unpacks a kept run by what doc/internals/files.md says, and by nothing else.
+"""read_kept.py FILE SEGMENT - unpacks a kept run by doc/internals/files.md alone.
 
 Writes the segment in it to SEGMENT and prints "PATH ADDRESS NAME" of each function that is named.
 """

@@ -16,7 +16,7 @@ EVIL = "</script><b id=evil>"
 
 
 def rows(page, column=0, table="main table"):
-    """Texts of a column of the first table that is to be seen."""
+    """Texts of a column of the first visible table."""
     return page.value(f"""(() => {{
         const table = [...document.querySelectorAll("{table}")].find((one) => one.offsetParent);
         return [...table.tBodies[0].rows].filter((row) => !row.classList.contains("detail"))
@@ -256,7 +256,7 @@ def saved(page):
 
 
 def names(page):
-    """Long ones are told apart wherever they stand; a program without timed functions shows what it has."""
+    """Long names stay distinguishable everywhere; a program without timed functions shows its other data."""
     brief = "hotpathFlame.brief"
     cache = "shop::Cache<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int>::"
     for text, room, said in (

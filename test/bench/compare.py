@@ -60,7 +60,7 @@ def compared(folder, program, variant, rounds):
 
 
 def changes(said):
-    """What is told of times, and of counts."""
+    """The verdicts on times, and on counts."""
     times, counts = set(), set()
     rows = [("", key, row) for key, row in said["summary"].items()]
     rows += [(row["name"], row["metric"], row) for part in said["sections"].values() for row in part["rows"]]

@@ -3,8 +3,8 @@
 """
 end.py RUNNER COMMAND... - how long the prompt waits behind the program's end, ms.
 
-Runs COMMAND under hotpath-run and looks at the program's process: what counts is the time
-from its end to the runner's.  Prints that and the whole; nothing if the program had ended
+Runs COMMAND under hotpath-run and watches the program's process: the time from its end to
+the runner's counts. Prints that and the total; nothing if the program had ended
 before it was seen.
 """
 import os

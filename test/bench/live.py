@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""live.py - what a program's server of live figures costs, and how fast it answers.
+"""live.py - the cost of a program's server of live figures, and how fast it answers.
 
     live.py first PORT [ROUTE]          ms from the first request to its answer: the server starts
     live.py routes PORT SECONDS         each route once a second: ms of each, and the server's share of a core
     live.py one PORT SECONDS ROUTE      the same of one route
     live.py each PORT SECONDS           the server's share of a core for each route alone, once a second
-    live.py alone PORT                  ms of each route's answer to who has not asked for it lately, and ms of
+    live.py alone PORT                  ms of each route's answer to a new client, and ms of
                                         CPU time that the server took for it
     live.py memory PORT                 MB that the server has of its own, without the segment and files
     live.py storm PORT SECONDS RATE     RATE requests a second over eight connections: median, p99, worst
@@ -102,7 +102,7 @@ def routes(port, seconds, each):
 
 
 def share_of(pid, connection, seconds, each):
-    """The server's share of a core while each of these is asked for once a second; percent."""
+    """The server's share of a core while each of these is requested once a second; percent."""
     began, cpu = time.monotonic(), cpu_of(pid)
     for turn in range(seconds):
         for route in each:

@@ -41,7 +41,7 @@ def stacks(comm, lines):
 
 
 def base(name):
-    """Without what compilers add to the name of a part."""
+    """Without the compilers' suffixes of parts."""
     return re.split(r"\.(?:cold|part|constprop|isra|lto_priv)\b", name.split("@")[0])[0]
 
 

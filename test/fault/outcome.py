@@ -36,7 +36,7 @@ def run(command, environment, folder, mark):
 
 
 def stacks_of(pid):
-    """Where it is, for whoever looks for the reason (SITES_STACKS=1)."""
+    """Its stacks, to find the reason (SITES_STACKS=1)."""
     if not os.environ.get("SITES_STACKS"):
         return ""
     return subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 12"],
@@ -44,7 +44,7 @@ def stacks_of(pid):
 
 
 def foreign(stderr):
-    """Lines that are none of ours, nor of the loader about a part of ours."""
+    """Lines that are neither ours nor the loader's about our files."""
     inside, lines = False, []
     for line in stderr.splitlines():
         inside = inside or line.startswith("[hotpath")
@@ -54,7 +54,7 @@ def foreign(stderr):
 
 
 def report_of(path):
-    """The report, which comes a little later where the program did not wait for it; None = there is none."""
+    """The report, which may come a little later if the program did not wait for it; None = no report."""
     deadline = time.monotonic() + REPORT_S
     while True:
         try:
@@ -90,7 +90,7 @@ def send(mark, number):
 
 
 def ended_by(mark, seconds):
-    """What is still there after so long, at most."""
+    """Processes that still exist after this time."""
     deadline = time.monotonic() + seconds
     while (left := alive(mark)) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -98,7 +98,7 @@ def ended_by(mark, seconds):
 
 
 def left_over(mark):
-    """A line about what outlives the run, "" if nothing does.  It is ended: by SIGTERM, which has to do."""
+    """A line about processes that outlive the run, "" = none. They are ended by SIGTERM, which must suffice."""
     left = ended_by(mark, BOUND_S)
     if not left:
         return ""

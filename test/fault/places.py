@@ -16,7 +16,7 @@ def numbers():
 
 
 class Part:
-    """The places in one part's code, by what a call there returns to."""
+    """The places in one part's code, by their return address."""
 
     def __init__(self, path, functions):
         self.path, self.name, self.functions = path, os.path.basename(path), functions
@@ -55,7 +55,7 @@ class Part:
                 self.sites.setdefault((self.places[address], name[7:]), set()).add(address)
 
     def used(self):
-        """The functions that this part can come to: of an object that is linked all are there, called or not."""
+        """The functions that this part can reach: a linked object is complete, with functions that are never called."""
         symbols = {}
         exported = set()
         for line in subprocess.run(["readelf", "-sW", self.path], capture_output=True, text=True).stdout.splitlines():

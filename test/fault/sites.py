@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""sites.py - each place of ours whose call may fail, and what happens when it does.
+"""sites.py - makes each call of ours that may fail do so, and checks the outcome.
 
     sites.py BUILD PROGRAM once [STEP [PART...]]      each STEP-th place fails at its first call, one in a run
     sites.py BUILD PROGRAM always [STEP [PART...]]    at all of them
@@ -100,7 +100,7 @@ class Bench:
                     HOTPATH_EXIT_WAIT_MS="20000")
 
     def prepare(self):
-        """What commands look at: two records, one as JSON, a profile."""
+        """Input of commands: two records, one as JSON, a profile."""
         program = dict(self.base(), LD_PRELOAD=os.path.join(self.build, "libhotpath.so"), HOTPATH_REPORT="all",
                        HOTPATH_OUTPUT_FORMAT="none")
         for name in "saved", "saved2":
@@ -174,7 +174,7 @@ class Bench:
 
 
 def counts(report):
-    """What the program did, as a report says: {what: count}."""
+    """The program's actions according to a report: {what: count}."""
     found = collections.Counter()
     for section, keys in (("functions_timing", ("calls",)), ("mutexes", ("count",)), ("rw_locks", ("read_count",)),
                           ("sems", ("posts",)), ("channels", ("sent_count",)),
@@ -208,7 +208,7 @@ def losses(report):
 
 
 def wrong_counts(found, usual, report, told):
-    """Above what the program did, or below it with nothing said."""
+    """Above the program's own count, or below it without a message."""
     bad = []
     for key, (least, most) in usual.items():
         value = found.get(key, 0)
@@ -225,7 +225,7 @@ def wrong_counts(found, usual, report, told):
 
 
 class Judge:
-    """What each scene does without a failure."""
+    """The outcome of each scene without a failure."""
 
     def __init__(self, bench):
         self.bench, self.usual, self.base, self.wanted, self.slots = bench, {}, {}, {}, {}
@@ -259,7 +259,7 @@ class Judge:
         return ""
 
     def killed(self, scene, part, site):
-        """The same of a process that is killed at a place: the first one that comes there."""
+        """The same for a process that is killed at a place: the first one that reaches it."""
         bench, name, wrong = self.bench, scene[0], []
         bench.clear()
         bench.plans[part].write(site, 0, 1, DIES)
@@ -281,7 +281,7 @@ class Judge:
         return wrong + [left] if left else wrong, bench.plans[part].seen()[1]
 
     def command(self, scene, part, site, first, end, error):
-        """The same of a command: it says what it always says, or what is wrong, and never nothing."""
+        """The same for a command: it prints its usual output, or an error, and never nothing."""
         bench, name, wrong = self.bench, scene[0], []
         bench.clear()
         bench.plans[part].write(site, first, end, getattr(errno, error))
@@ -298,7 +298,7 @@ class Judge:
         return wrong + [left] if left else wrong, bench.plans[part].seen()[1]
 
     def trial(self, scene, part, site, first, end, error):
-        """(what is wrong, calls that failed)."""
+        """(errors, calls that failed)."""
         bench, name = self.bench, scene[0]
         bench.clear()
         bench.plans[part].write(site, first, end, getattr(errno, error))

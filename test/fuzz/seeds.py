@@ -73,7 +73,7 @@ def perf(folder):
 
 
 def kept(folder):
-    """Unpacked, for zlib's checksum would hide all that is changed."""
+    """Unpacked, since zlib's checksum would reject every change."""
     with gzip.open(os.environ["FUZZ_BASE"]) as file:
         data = file.read()
     write(folder, "run", data[:200000])
@@ -139,7 +139,7 @@ def http(folder):
 
 
 def answers():
-    """What the server says of the run: {path: text}."""
+    """The server's answers about the run: {path: text}."""
     paths = ("profiler_status", "functions_timing", "calltree", "alloc_sites", "threads", "mutexes", "waits", "channels",
              "functions_timing/1/logs", "locks", "cpu", "functions_cpu", "offcpu", "bound", "leaks")
     with subprocess.Popen([f"{os.environ['HP_BUILD']}/hotpath-live", "serve", "--port=0", os.environ["FUZZ_BASE"]],

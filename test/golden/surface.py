@@ -90,7 +90,7 @@ def keys_add(value, path, to):
 
 
 def keys_print(value):
-    """The keys of each object in their order, with what they are: text, number, bool, list, object, ? = null."""
+    """The keys of each object in order, with their types: text, number, bool, list, object, ? = null."""
     for path, keys in keys_add(value, "", {}).items():
         print(f"{path}:", *[f"{key}:{''.join(sorted(kinds, reverse=True))}" for key, kinds in keys.items()])
 
@@ -119,7 +119,7 @@ def sections(place):
 
 
 def tables(place):
-    """Each section's table alone, where nothing has to give way; and the list of runs."""
+    """Each section's table alone and in full width; and the list of runs."""
     listed = place.command("list")[1].decode().splitlines()
     for line in [listed[0], *[line for line in listed if " 4242 " in line]]:
         print(*line.split())	# other users' programs may run, and have longer names
@@ -154,7 +154,7 @@ def helps(place):
 
 
 def roff(place):
-    """What the manual page of variables is made from."""
+    """The source of the manual page of variables."""
     print(place.command("help", "--roff")[1].decode(), end="")
 
 
@@ -182,7 +182,7 @@ def exports(place):
 
 
 def compare(place):
-    """What is said of two runs."""
+    """The comparison of two runs."""
     status, out, error = place.command("compare", place.other, place.run, columns=200)
     # Runs are named by their paths: those of this tree.
     print((out + error).decode().replace(os.path.dirname(place.run) + "/", ""), end="")
@@ -259,7 +259,7 @@ class Server:
 
 
 def first_id(server, path):
-    """The id of a row of the list that {id} is of; 1 where there is none."""
+    """The id of a row of the list for {id}; 1 if the list is empty."""
     rows = server.get("/" + path.split("/")[1]).get("raw") or []
     for row in rows:
         one = path.replace("{id}", str(row["id"]))
@@ -275,7 +275,7 @@ def said_of(server, method, path, **more):
 
 
 def routes(place):
-    """The server's routes in order, their help, and what they answer: status, type, keys."""
+    """The server's routes in order, their help, and their answers: status, type, keys."""
     with Server(place) as server:
         whole = server.get("/routes")
         listed = [(one["method"], one["path"]) for one in whole["routes"]]
@@ -305,7 +305,7 @@ def routes(place):
 
 
 def old_routes(place):
-    """What lists are for clients of the Rust crate's 0.18."""
+    """Lists as sent to clients of the Rust crate's 0.18."""
     with Server(place, HOTPATH_API="0.18") as server:
         for one in server.get("/routes")["routes"]:
             if one["path"].count("/") == 1 and one["path"] not in ("/report", "/sessions", "/report.html", "/flame"):
@@ -342,7 +342,7 @@ def metrics(place):
 # --- MCP ---
 
 class Peer:
-    """`hotpath mcp` of the run, by its stdin and stdout."""
+    """`hotpath mcp` of the run, over its stdin and stdout."""
 
     def __init__(self, place):
         self.process = subprocess.Popen(
@@ -384,7 +384,7 @@ def tools(place):
 
 
 def answers(place):
-    """What each tool answers: keys, and the texts of `explain`."""
+    """Each tool's answer: keys, and the texts of `explain`."""
     other = os.path.join(place.environ["XDG_STATE_HOME"], "hotpath", "20260102T000000Z-shop-4343.hp.gz")
     shutil.copy(place.other, other)
     with Peer(place) as peer:
@@ -505,7 +505,7 @@ def data_in(page):
 
 
 def page(place):
-    """The page's data, and what its scripts make of it: views, captions, titles of columns."""
+    """The page's data, and the result of its scripts: views, captions, titles of columns."""
     path = os.path.join(place.folder, "page.html")
     status, _, error = place.report("--html", "-o", path)
     assert status == 0, error
@@ -522,7 +522,7 @@ def page(place):
 
 
 def drawn(place):
-    """What the scripts make of the page's data: views, captions, titles of columns and the first row of each."""
+    """The result of the scripts from the page's data: views, captions, titles of columns and the first row of each."""
     path = os.path.join(place.folder, "page.html")
     place.report("--html", "-o", path)
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "surface_page.js")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """same.py [-v|-q] [--timer] [--only REGEX] [--markdown FILE] TABLE... - runs each case of the tables without and with
-the library, all sections on, and compares what can be seen of it from outside and from inside.
+the library, all sections on, and compares everything visible from outside and from inside.
 
 -v prints differences also of those that are same in another run, -q nothing of those that are the same.
 --timer takes the CPU samples by HOTPATH_CPU=timer, whose signal 33 (the C library's own) is then not compared.
@@ -141,7 +141,7 @@ def left_over():
 
 
 def listing(folder):
-    """What is in a folder: path, kind, mode, content."""
+    """The contents of a folder: path, kind, mode, content."""
     found = {}
     for place, folders, files in os.walk(folder):
         for name in folders + files:
@@ -228,7 +228,7 @@ class Run:
         return data
 
     def seen(self):
-        """What the probe saw: a sorted list, one entry for each process and moment."""
+        """The probe's records: a sorted list, one entry for each process and moment."""
         only = self.case.get("probe")
         texts = []
         for name in os.listdir(self.probes):
@@ -246,7 +246,7 @@ class Run:
                 "processes left": self.left, "hung": self.hung, "seen inside": self.seen()}
 
     def report_error(self):
-        """What is wrong with the report, or None."""
+        """The report's error, or None."""
         if self.helpers:
             return f"helpers did not end: {self.helpers}"
         if self.case.get("report") == "none" or self.case.get("told"):
@@ -308,7 +308,7 @@ def judge(case, room):
 
 
 def own_shared_memory():
-    """A /dev/shm that nobody else writes to; False where this may not be."""
+    """A /dev/shm that nobody else writes to; False = not permitted."""
     if os.geteuid() != 0 or any(place.startswith(SHARED) for place in (BUILD, TOOLS, tempfile.gettempdir())):
         return False
     libc = ctypes.CDLL(None)
