@@ -138,6 +138,8 @@ def environment(folder, build):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HOTPATH_", "MAKE", "LD_"))}
     home = os.path.join(folder, "home")
     os.makedirs(home, exist_ok=True)
+    # `make` finds the build up to date, whatever flags it has: in make_clone's links it could not build.
+    kept["MAKEFILES"] = os.path.join(build, "flags")
     return dict(kept, PATH=f"{folder}/bin:{build}:{os.environ['PATH']}", LD_LIBRARY_PATH=build, HOME=home,
                 XDG_STATE_HOME=os.path.join(home, ".local/state"), DESTDIR=os.path.join(folder, "root"), B=build,
                 COLUMNS="80", LINES="20", HOTPATH_EXIT_WAIT_MS="20000", HOTPATH_PROFILE_DIR="off")

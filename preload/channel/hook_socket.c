@@ -135,12 +135,26 @@ HP_EXPORT ssize_t __recvfrom_chk(int fd, void *buffer, size_t size, size_t room,
 
 /* --- messages with descriptors --- */
 
+/* As CMSG_NXTHDR, which without optimisation is a function that only glibc has. */
+static struct cmsghdr *part_after(const struct msghdr *message, struct cmsghdr *part)
+{
+	size_t left =
+		(size_t)((char *)message->msg_control + message->msg_controllen - (char *)part);
+	size_t size = CMSG_ALIGN(part->cmsg_len);
+
+	/* The next header fits, and the part itself has one. */
+	if (part->cmsg_len < sizeof(*part) || size < part->cmsg_len || size > left ||
+	    left - size < sizeof(*part))
+		return NULL;
+	return (struct cmsghdr *)(void *)((char *)part + size);
+}
+
 /* After a successful call: there is memory. */
 static void each_descriptor(const struct msghdr *message, void (*what)(int fd))
 {
 	struct cmsghdr *part = message->msg_control ? CMSG_FIRSTHDR(message) : NULL;
 
-	for (; part; part = CMSG_NXTHDR((struct msghdr *)(uintptr_t)message, part)) {
+	for (; part; part = part_after(message, part)) {
 		size_t size = part->cmsg_len - CMSG_LEN(0);
 		int fd;
 
