@@ -33,7 +33,7 @@
 
 static struct hp_channel_thread unborn;
 static struct hp_channel_thread opening;	/* of a thread that creates the process's record */
-static _Atomic(struct hp_channel_thread *) channel_threads;
+static struct hp_thread_list channel_threads;
 static bool is_wanted;
 static bool is_each;	/* HOTPATH_CHANNELS_ITER */
 static int end_number = -1;	/* of preload/thread/end.h */
@@ -54,7 +54,7 @@ static void thread_end(void *data)
 	if (me != hp_channel_thread())
 		return;
 	hp_channel_thread_set(&unborn);
-	atomic_store_explicit(&me->state, 0, memory_order_release);
+	hp_thread_list_give(&me->node);
 }
 
 void hp_channel_configure(const struct hp_settings *settings, bool is_first)
@@ -113,36 +113,7 @@ bool hp_channel_is_on(void)
 
 /* --- threads --- */
 
-/* A struct that an ended thread of the process left, with its key. */
-static struct hp_channel_thread *channel_thread_free(void)
-{
-	struct hp_channel_thread *me = atomic_load_explicit(&channel_threads, memory_order_acquire);
-
-	for (; me; me = me->next) {
-		uint32_t state = 0;
-
-		if (atomic_compare_exchange_strong_explicit(
-			    &me->state, &state, 1, memory_order_acq_rel, memory_order_relaxed))
-			return me;
-	}
-	return NULL;
-}
-
-static struct hp_channel_thread *channel_thread_new(void)
-{
-	struct hp_channel_thread *me = hp_pages_wiped();
-
-	if (!me)
-		return NULL;
-	atomic_store_explicit(&me->state, 1, memory_order_relaxed);
-	me->next = atomic_load_explicit(&channel_threads, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&channel_threads, &me->next, me,
-						      memory_order_release, memory_order_relaxed))
-		;
-	return me;
-}
-
-/* In a forked child all of them are wiped, so they are free, and the list ends early. */
+/* A struct that an ended thread left has its key. */
 struct hp_channel_thread *hp_channel_thread_open(void)
 {
 	struct hp_channel_thread *me = hp_channel_thread();
@@ -152,9 +123,7 @@ struct hp_channel_thread *hp_channel_thread_open(void)
 		return me;
 	if (!hp_channel_is_on())
 		return NULL;
-	me = channel_thread_free();
-	if (!me)
-		me = channel_thread_new();
+	me = hp_thread_list_get(&channel_threads, offsetof(struct hp_channel_thread, node));
 	errno = saved;
 	if (!me)
 		return NULL;

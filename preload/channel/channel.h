@@ -35,6 +35,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/thread_list.h"
 #include "preload/guest/ticks.h"
 #include "segment/clock.h"
 #include "segment/layout/channel.h"
@@ -50,13 +51,12 @@
 /* A thread's own state; in a MADV_WIPEONFORK page. */
 struct hp_channel_thread {
 	uint64_t random;
-	_Atomic uint32_t state;	/* 1 = a thread has it */
-	uint32_t tid;
+	uint64_t switches;	/* 1 + how often the thread had waited at the last check; 0 = never checked */
 	uint64_t idle_since;	/* the last wait by poll or the like: ticks; 0 = none */
 	uint64_t idle_until;
 	uint64_t key;	/* unique among threads at a time; 0 = not open */
-	uint64_t switches;	/* 1 + how often the thread had waited at the last check; 0 = never checked */
-	struct hp_channel_thread *next;	/* list of the process */
+	struct hp_thread_node node;
+	uint32_t tid;
 	bool received_remote;	/* it has received from another thread: an event loop takes note, and clears it */
 };
 

@@ -6,9 +6,8 @@
 
 #include <stdbool.h>
 
+#include "preload/guest/claim.h"
 #include "preload/guest/self.h"
-#include "segment/layout/process.h"
-#include "util/assert.h"
 
 static void *record_of(const struct hp_records *records, const void *user)
 {
@@ -20,14 +19,10 @@ static void **next_of(const struct hp_records *records, void *user)
 	return (void **)((char *)user + records->next_at);
 }
 
+/* It has the last owner's contents and tables. */
 static bool claim(struct hp_record *record)
 {
-	uint32_t state = HP_FREE;
-
-	/* Acquire: the last owner's contents of the record and its tables. */
-	return atomic_load_explicit(&record->state, memory_order_relaxed) == HP_FREE &&
-	       atomic_compare_exchange_strong_explicit(&record->state, &state, HP_TAKEN,
-						       memory_order_acq_rel, memory_order_relaxed);
+	return hp_claim(&record->state, HP_FREE, HP_TAKEN);
 }
 
 /* The record's user in this process; NULL = none. */
@@ -105,9 +100,7 @@ void hp_record_give(const struct hp_records *records, void *record, void *user)
 	struct hp_record *given = record;
 
 	HP_ASSERT(!user || record_of(records, user) == record);
-	HP_ASSERT(atomic_load_explicit(&given->state, memory_order_relaxed) == HP_TAKEN);
-	/* Release: the next owner finds the tables as we leave them. */
-	atomic_store_explicit(&given->state, HP_FREE, memory_order_release);
+	hp_claim_end(&given->state);
 	if (user)
 		hp_free_list_push(
 			records->ended,

@@ -10,6 +10,7 @@
 #include "preload/channel/timer.h"
 #include "preload/channel/watch.h"
 #include "preload/guest/begin.h"
+#include "preload/guest/claim.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
@@ -30,7 +31,7 @@ static struct hp_looper unborn;
 static struct hp_looper opening;	/* of a thread that is creating the process's record */
 __thread struct hp_looper *hp_looper_pointer = &unborn;
 
-static _Atomic(struct hp_looper *) loopers;
+static struct hp_thread_list loopers;
 static bool is_wanted;
 static int end_number = -1;	/* of preload/thread/end.h */
 
@@ -77,11 +78,8 @@ static struct hp_loop *record_free(const _Atomic uint64_t *list, const struct hp
 
 	for (int i = 0; offset && i < RECORDS_MAX; i++) {
 		struct hp_loop *loop = at(offset);
-		uint32_t state = HP_FREE;
 
-		if (is_of(loop, wanted) && atomic_compare_exchange_strong_explicit(
-						   &loop->state, &state, HP_TAKEN,
-						   memory_order_acq_rel, memory_order_relaxed))
+		if (is_of(loop, wanted) && hp_claim(&loop->state, HP_FREE, HP_TAKEN))
 			return loop;
 		offset = loop->next;
 	}
@@ -315,12 +313,12 @@ static void forget(struct hp_looper *me)
 	memset(me->sites, 0, sizeof(me->sites));
 }
 
-/* Release: the next owner continues with its contents. */
+/* The next owner continues with its contents. */
 static void record_release(struct hp_loop *loop)
 {
 	loop->earlier_ticks += hp_clock_between(loop->first, loop->until);
 	loop->first = loop->since = loop->until = 0;
-	atomic_store_explicit(&loop->state, HP_FREE, memory_order_release);
+	hp_claim_end(&loop->state);
 }
 
 static void thread_end(void *data)
@@ -334,35 +332,7 @@ static void thread_end(void *data)
 			record_release(me->sites[i].told);
 	hp_looper_set(&unborn);
 	forget(me);
-	atomic_store_explicit(&me->state, 0, memory_order_release);
-}
-
-static struct hp_looper *looper_free(void)
-{
-	struct hp_looper *me = atomic_load_explicit(&loopers, memory_order_acquire);
-
-	for (; me; me = me->next) {
-		uint32_t state = 0;
-
-		if (atomic_compare_exchange_strong_explicit(
-			    &me->state, &state, 1, memory_order_acq_rel, memory_order_relaxed))
-			return me;
-	}
-	return NULL;
-}
-
-static struct hp_looper *looper_new(void)
-{
-	struct hp_looper *me = hp_pages_wiped();
-
-	if (!me)
-		return NULL;
-	atomic_store_explicit(&me->state, 1, memory_order_relaxed);
-	me->next = atomic_load_explicit(&loopers, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&loopers, &me->next, me, memory_order_release,
-						      memory_order_relaxed))
-		;
-	return me;
+	hp_thread_list_give(&me->node);
 }
 
 /* A signal handler that waits while its thread creates the process's record would wait for that. */
@@ -390,9 +360,7 @@ static struct hp_looper *open_thread(void)
 		return me;
 	if (!is_on())
 		return NULL;
-	me = looper_free();
-	if (!me)
-		me = looper_new();
+	me = hp_thread_list_get(&loopers, offsetof(struct hp_looper, node));
 	if (!me)
 		return NULL;
 	me->tid = hp_confine_tid();
@@ -562,10 +530,10 @@ static void find(void)
 
 static void dropped(void)
 {
-	struct hp_looper *me = atomic_load_explicit(&loopers, memory_order_acquire);
+	struct hp_thread_node *node = hp_thread_list_first(&loopers);
 
-	for (; me; me = me->next)
-		forget(me);
+	for (; node; node = node->next)
+		forget(HP_THREAD_OF(struct hp_looper, node));
 }
 
 /* Records of threads that ended with their image. */

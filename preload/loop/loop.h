@@ -27,6 +27,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/thread_list.h"
 #include "preload/guest/ticks.h"
 #include "segment/clock.h"
 #include "segment/layout/loop.h"
@@ -55,8 +56,7 @@ struct hp_looper {
 	uint64_t long_least;	/* busy spans of at least this many ticks are among the longest */
 	uintptr_t site;	/* of the last wait; 0 = not open, or forgotten */
 	struct hp_loop_site *at;	/* of `site` */
-	struct hp_looper *next;	/* list of the process */
-	_Atomic uint32_t state;	/* 1 = a thread has it */
+	struct hp_thread_node node;
 	uint32_t tid;
 	uint32_t count;	/* of `sites` */
 	uint32_t own_count;

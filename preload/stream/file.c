@@ -32,7 +32,7 @@ static struct hp_streamer unborn;
 static struct hp_streamer shared;	/* owner of FILEs that several threads read */
 __thread struct hp_streamer *hp_streamer_pointer = &unborn;
 
-static _Atomic(struct hp_streamer *) streamers;
+static struct hp_thread_list streamers;
 static int end_number = -1;	/* of preload/thread/end.h */
 
 /* --- threads --- */
@@ -51,49 +51,19 @@ static void thread_end(void *data)
 	hp_streamer_set(&unborn);
 	file_set(&me->file, NULL);
 	file_set(&me->near, NULL);
-	atomic_store_explicit(&me->state, 0, memory_order_release);
+	hp_thread_list_give(&me->node);
 }
 
-static struct hp_streamer *streamer_free(void)
-{
-	struct hp_streamer *me = atomic_load_explicit(&streamers, memory_order_acquire);
-
-	for (; me; me = me->next) {
-		uint64_t state = 0;
-
-		if (atomic_compare_exchange_strong_explicit(
-			    &me->state, &state, 1, memory_order_acq_rel, memory_order_relaxed))
-			return me;
-	}
-	return NULL;
-}
-
-static struct hp_streamer *streamer_new(void)
-{
-	struct hp_streamer *me = hp_pages_wiped();
-
-	if (!me)
-		return NULL;
-	atomic_store_explicit(&me->state, 1, memory_order_relaxed);
-	me->next = atomic_load_explicit(&streamers, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&streamers, &me->next, me,
-						      memory_order_release, memory_order_relaxed))
-		;
-	return me;
-}
-
-/* In a forked child all of them are wiped, so they are free, and the list ends early. */
+/* In a forked child it is wiped, so it is free. */
 static struct hp_streamer *streamer_open(void)
 {
 	struct hp_streamer *me = hp_streamer();
 
-	if (me != &unborn && atomic_load_explicit(&me->state, memory_order_relaxed))
+	if (me != &unborn && atomic_load_explicit(&me->node.state, memory_order_relaxed))
 		return me;
 	if (hp_is_confined())
 		return NULL;
-	me = streamer_free();
-	if (!me)
-		me = streamer_new();
+	me = hp_thread_list_get(&streamers, offsetof(struct hp_streamer, node));
 	if (!me)
 		return NULL;
 	hp_streamer_set(me);
@@ -515,9 +485,11 @@ void hp_file_configure(void)
 
 void hp_file_forget(void)
 {
-	struct hp_streamer *me = atomic_load_explicit(&streamers, memory_order_acquire);
+	struct hp_thread_node *node = hp_thread_list_first(&streamers);
 
-	for (; me; me = me->next) {
+	for (; node; node = node->next) {
+		struct hp_streamer *me = HP_THREAD_OF(struct hp_streamer, node);
+
 		file_set(&me->file, NULL);
 		file_set(&me->near, NULL);
 	}

@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "preload/guest/early.h"
+#include "preload/guest/thread_list.h"
 #include "preload/stream/stream.h"
 
 /* hp_stream_open.flags */
@@ -35,8 +36,7 @@
  */
 struct hp_streamer {
 	uint64_t *items;	/* of `file` and `near`, in the segment */
-	struct hp_streamer *next;	/* list of the process */
-	_Atomic uint64_t state;	/* 1 = a thread has it */
+	struct hp_thread_node node;
 	FILE *file;	/* this thread alone counts its items, whatever the call; NULL = none */
 	FILE *near;	/* the same of calls that do not fill the buffer */
 	struct hp_stream_open *open;	/* of `near` */

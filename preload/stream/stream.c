@@ -10,6 +10,7 @@
 #include "preload/call/block.h"
 #include "preload/call/local.h"
 #include "preload/channel/channel.h"
+#include "preload/guest/claim.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
@@ -164,12 +165,8 @@ static struct hp_stream_part *part_free(const struct hp_stream *stream)
 
 	for (int i = 0; offset && i < RECORDS_MAX; i++) {
 		struct hp_stream_part *part = at(offset);
-		uint32_t state = HP_FREE;
 
-		if (atomic_load_explicit(&part->state, memory_order_relaxed) == HP_FREE &&
-		    atomic_compare_exchange_strong_explicit(&part->state, &state, HP_TAKEN,
-							    memory_order_acq_rel,
-							    memory_order_relaxed))
+		if (hp_claim(&part->state, HP_FREE, HP_TAKEN))
 			return part;
 		offset = part->next;
 	}
@@ -226,8 +223,8 @@ static void part_release(struct hp_stream_part *part, enum hp_stream_end how, ui
 		atomic_fetch_add_explicit(&part->active_ticks, until - first, memory_order_relaxed);
 	atomic_store_explicit(&part->first, 0, memory_order_relaxed);
 	hp_count_up_atomic(&hp_stream_of_part(part)->ended[how]);
-	/* Release: the next owner continues with these counts. */
-	atomic_store_explicit(&part->state, HP_FREE, memory_order_release);
+	/* The next owner continues with these counts. */
+	hp_claim_end(&part->state);
 }
 
 /* It lasted until its last item; if that one was not stamped, until now. */

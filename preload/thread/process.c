@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "preload/guest/above.h"
+#include "preload/guest/claim.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/ticks.h"
@@ -109,12 +110,8 @@ static struct hp_process *take_over(uint64_t object)
 
 	while (offset && object) {
 		struct hp_process *process = at(offset);
-		uint32_t state = HP_FREE;
 
-		if (process->object == object &&
-		    atomic_compare_exchange_strong_explicit(&process->state, &state, HP_MOVING,
-							    memory_order_acq_rel,
-							    memory_order_relaxed))
+		if (process->object == object && hp_claim(&process->state, HP_FREE, HP_MOVING))
 			return process;
 		offset = process->next;
 	}
@@ -141,8 +138,6 @@ static struct hp_process *image_before(uint64_t object, uint64_t started)
 	uint32_t pid = own_pid();
 
 	for (; offset && started; offset = process->next) {
-		uint32_t state = HP_TAKEN;
-
 		process = at(offset);
 		if (process->pid != pid || process->starttime != started ||
 		    atomic_load_explicit(&process->state, memory_order_acquire) != HP_TAKEN ||
@@ -150,9 +145,7 @@ static struct hp_process *image_before(uint64_t object, uint64_t started)
 			continue;
 		process->cpu_ns = process->folded_cpu_ns;
 		if (found || !object || process->object != object ||
-		    !atomic_compare_exchange_strong_explicit(&process->state, &state, HP_MOVING,
-							     memory_order_acq_rel,
-							     memory_order_relaxed))
+		    !hp_claim(&process->state, HP_TAKEN, HP_MOVING))
 			continue;
 		HP_ABOVE(free, process);
 		found = process;
@@ -222,6 +215,7 @@ static struct hp_process *process_get(void)
 		atomic_store_explicit(&process->modules, atomic_load(&draft.modules),
 				      memory_order_release);
 	}
+	HP_ASSERT(!process || atomic_load(&process->state) != HP_FREE);
 	/* Release: a reader that sees it taken also sees its owner. */
 	if (process)
 		atomic_store_explicit(&process->state, HP_TAKEN, memory_order_release);
@@ -380,8 +374,8 @@ void hp_self_leave(void)
 	hp_self->process = NULL;
 	self_forget();
 	atomic_store_explicit(&hp_self->state, HP_SELF_NONE, memory_order_relaxed);
-	/* Release: the next owner finds the end that hp_self_end noted. */
-	atomic_store_explicit(&process->state, HP_FREE, memory_order_release);
+	/* The next owner finds the end that hp_self_end noted. */
+	hp_claim_end(&process->state);
 }
 
 /* NULL = no memory. */
@@ -405,9 +399,9 @@ static void record_leave(void)
 	HP_ABOVE(drop);
 	hp_self_end(HP_ENDING_DROP, 0);
 	HP_ABOVE(leave);
-	/* Release: the next owner finds the end that hp_self_end noted. */
+	/* The next owner finds the end that hp_self_end noted. */
 	if (hp_segment.header->root_pid != hp_self->pid && is_left(process))
-		atomic_store_explicit(&process->state, HP_FREE, memory_order_release);
+		hp_claim_end(&process->state);
 }
 
 static void leave(void)

@@ -22,6 +22,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "preload/guest/claim.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/ticks.h"
 #include "preload/guest/pages.h"
@@ -29,6 +30,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
+#include "preload/guest/thread_list.h"
 #include "preload/thread/drop.h"
 #include "preload/thread/level.h"
 #include "preload/thread/end.h"
@@ -56,8 +58,7 @@ struct action {
 
 /* Belongs to one thread; taken over by a later one. The tables follow it. */
 struct hp_timer_local {
-	struct hp_timer_local *next;
-	_Atomic uint32_t state;	/* enum hp_state */
+	struct hp_thread_node node;
 	_Atomic uint32_t is_busy;	/* its handler runs */
 	struct hp_ticker *ticker;
 	uint32_t pid;	/* the timer's owner: in a forked child another one */
@@ -77,7 +78,7 @@ extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), voi
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static bool is_on;
-static _Atomic(struct hp_timer_local *) locals;	/* of this process: see `owner` */
+static struct hp_thread_list locals;	/* of this process: see `owner` */
 static uint32_t owner;	/* pid of the process that they belong to */
 static int end_number = -1;	/* of preload/thread/end.h */
 static struct action under;	/* the C library's */
@@ -239,11 +240,8 @@ static struct hp_ticker *ticker_free(void)
 
 	while (offset) {
 		struct hp_ticker *ticker = (struct hp_ticker *)((char *)hp_segment.header + offset);
-		uint32_t state = HP_FREE;
 
-		if (atomic_compare_exchange_strong_explicit(&ticker->state, &state, HP_MOVING,
-							    memory_order_acq_rel,
-							    memory_order_relaxed))
+		if (hp_claim(&ticker->state, HP_FREE, HP_MOVING))
 			return ticker;
 		offset = ticker->next;
 	}
@@ -277,9 +275,8 @@ static struct hp_ticker *ticker_take(uint32_t tid)
 
 static void ticker_give(struct hp_ticker *ticker)
 {
-	HP_ASSERT(atomic_load(&ticker->state) == HP_TAKEN);
-	/* Release: the next owner continues after the last word. */
-	atomic_store_explicit(&ticker->state, HP_FREE, memory_order_release);
+	/* The next owner continues after the last word. */
+	hp_claim_end(&ticker->state);
 }
 
 /* --- threads --- */
@@ -306,7 +303,17 @@ static void locals_know(void)
 	if (owner == hp_self->pid)
 		return;
 	owner = hp_self->pid;
-	atomic_store_explicit(&locals, NULL, memory_order_relaxed);
+	atomic_store_explicit(&locals.first, NULL, memory_order_relaxed);
+}
+
+static struct hp_timer_local *local_first(void)
+{
+	return HP_THREAD_OF(struct hp_timer_local, hp_thread_list_first(&locals));
+}
+
+static struct hp_timer_local *local_after(const struct hp_timer_local *me)
+{
+	return HP_THREAD_OF(struct hp_timer_local, me->node.next);
 }
 
 static struct hp_timer_local *local_new(void)
@@ -320,34 +327,22 @@ static struct hp_timer_local *local_new(void)
 		return NULL;
 	}
 	me->id = -1;
-	atomic_store_explicit(&me->state, HP_TAKEN, memory_order_relaxed);
-	me->next = atomic_load_explicit(&locals, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&locals, &me->next, me, memory_order_release,
-						      memory_order_relaxed))
-		;
+	hp_thread_list_add(&locals, &me->node);
 	return me;
 }
 
 static struct hp_timer_local *local_take(void)
 {
-	struct hp_timer_local *me;
+	struct hp_thread_node *node;
 
 	locals_know();
-	for (me = atomic_load_explicit(&locals, memory_order_acquire); me; me = me->next) {
-		uint32_t state = HP_FREE;
-
-		if (atomic_compare_exchange_strong_explicit(&me->state, &state, HP_TAKEN,
-							    memory_order_acq_rel,
-							    memory_order_relaxed))
-			return me;
-	}
-	return local_new();
+	node = hp_thread_list_free(&locals);
+	return node ? HP_THREAD_OF(struct hp_timer_local, node) : local_new();
 }
 
 static void local_give(struct hp_timer_local *me)
 {
-	/* Release: the next thread finds everything as we leave it. */
-	atomic_store_explicit(&me->state, HP_FREE, memory_order_release);
+	hp_thread_list_give(&me->node);
 }
 
 static uint64_t parent_of_process(void)
@@ -419,7 +414,7 @@ static bool retarget(void)
 	struct hp_timer_local *me;
 	bool is_among = false;
 
-	for (me = atomic_load_explicit(&locals, memory_order_acquire); me; me = me->next) {
+	for (me = local_first(); me; me = local_after(me)) {
 		struct hp_ticker *ticker;
 
 		if (me->pid != hp_self->pid || me->id < 0)
@@ -524,10 +519,10 @@ void hp_timer_stop(void)
 
 	if (!may_sample())
 		return;
-	for (me = atomic_load(&locals); me; me = me->next)
+	for (me = local_first(); me; me = local_after(me))
 		if (me->pid == hp_self->pid && me->id >= 0)
 			timer_set(me->id, 0);
-	for (me = atomic_load(&locals); me; me = me->next)
+	for (me = local_first(); me; me = local_after(me))
 		for (int i = 0; i < PATIENCE && atomic_load(&me->is_busy); i++)
 			sched_yield();
 }
@@ -538,7 +533,7 @@ void hp_timer_go_on(void)
 
 	if (!may_sample())
 		return;
-	for (me = atomic_load(&locals); me; me = me->next)
+	for (me = local_first(); me; me = local_after(me))
 		if (me->pid == hp_self->pid && me->id >= 0)
 			timer_set(me->id, ticking()->interval_ns);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "preload/guest/above.h"
+#include "preload/guest/claim.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/kernel_call.h"
@@ -86,16 +87,12 @@ const struct hp_recorder hp_offcpu_note_recorder = { .configure = configure, .en
  */
 static bool ring_claim(struct hp_offcpu_ring *ring)
 {
-	uint32_t state = HP_FREE;
-
-	if (atomic_load_explicit(&ring->state, memory_order_relaxed) != HP_FREE ||
-	    !atomic_compare_exchange_strong_explicit(&ring->state, &state, HP_MOVING,
-						     memory_order_acq_rel, memory_order_relaxed))
+	if (!hp_claim(&ring->state, HP_FREE, HP_MOVING))
 		return false;
 	/* Then the sampler has also read its owner's name. */
 	if (hp_ring_is_read(&(struct hp_ring)HP_RING(ring)))
 		return true;
-	atomic_store_explicit(&ring->state, HP_FREE, memory_order_release);
+	hp_claim_end(&ring->state);
 	return false;
 }
 
