@@ -16,7 +16,8 @@
  * call is counted at its place as lost; without room for a place, in hp_account.lost_futures.
  *
  * Folder: preload/future - futures, coroutines and other asynchronous work
- * May use: preload/value preload/channel preload/lock preload/heap preload/call preload/thread preload/guest
+ * May use: preload/loop preload/value preload/channel preload/lock preload/wait preload/heap preload/call preload/thread
+ *   preload/guest
  *   segment segment/layout util include
  */
 #ifndef HP_PRELOAD_FUTURE_FUTURE_H
@@ -40,6 +41,9 @@ extern const struct hp_recorder hp_future_recorder;
 
 /* The library has started, and futures weren't requested. */
 extern HP_HIDDEN bool hp_future_is_off;
+
+/* HOTPATH_WITHOUT names it: its functions are passed through. */
+extern HP_HIDDEN bool hp_uring_is_without;
 
 /* They were requested.  Starts the library. */
 bool hp_future_is_wanted(void);

@@ -45,6 +45,7 @@ static const char *needed_name(const struct hp_dynamic *object, uint32_t n)
 	return NULL;
 }
 
+/* A library's function that ends in a jump to another one of it is called from our stand-in. */
 static int look_at_caller(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *search = data;
@@ -54,7 +55,7 @@ static int look_at_caller(struct dl_phdr_info *info, size_t size, void *data)
 	if (!hp_dynamic_holds(&object, search->at))
 		return 0;
 	search->caller = object;
-	search->found = hp_dynamic_function(&object, search->name);
+	search->found = is_ours(&object) ? 0 : hp_dynamic_function(&object, search->name);
 	return 1;
 }
 

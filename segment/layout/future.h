@@ -59,7 +59,8 @@ struct hp_future {
 	_Atomic uint32_t flight_count;	/* any thread */
 	uint32_t reserved32;
 	_Atomic uint64_t poll_most;	/* any thread: of ended calls, ticks */
-	uint64_t reserved[3];
+	_Atomic uint64_t unseen;	/* any thread: calls that ended, and of which is not known which */
+	uint64_t reserved[2];
 };
 
 #define HP_FLIGHTS_MAX 65536	/* of one hp_future */

@@ -15,7 +15,13 @@
 #include "segment/layout/header.h"
 
 /* The family of the call that waits. */
-enum hp_loop_call { HP_LOOP_EPOLL = 1, HP_LOOP_POLL = 2, HP_LOOP_SELECT = 3, HP_LOOP_CALLS };
+enum hp_loop_call {
+	HP_LOOP_EPOLL = 1,
+	HP_LOOP_POLL = 2,
+	HP_LOOP_SELECT = 3,
+	HP_LOOP_URING = 4,	/* io_uring, by liburing */
+	HP_LOOP_CALLS
+};
 
 #define HP_LOOP_MIN 16	/* waits of a thread at one call before there is a record */
 

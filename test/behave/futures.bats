@@ -224,3 +224,72 @@ coroutines()
 		assert sum(r["total_polls"] for r in rows) == int(sys.argv[3]), rows
 	END
 }
+
+# uring MODE [COUNT] - runs requests with the library: uring.out, and sums over their rows: calls, ready, cancelled,
+# open, lost, polls.
+uring()
+{
+	echo '#include <liburing.h>' | gcc -fsyntax-only -xc - 2>/dev/null || skip "liburing's headers are not installed"
+	[ -e "$T/uring" ] || gcc -O1 -g -Wall -Wextra -Werror -o "$T/uring" "$ROOT/test/behave/programs/uring.c" -luring
+	"$T/uring" "$@" >"$T/uring.plain" || skip "no io_uring here: $(cat "$T/uring.plain")"
+	HOTPATH_REPORT=futures,runtime HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/uring.json \
+		LD_PRELOAD=$HP_LIB "$T/uring" "$@" >"$T/uring.out" || return
+	cmp "$T/uring.plain" "$T/uring.out" || return
+	python3 - "$T/uring.json" <<-'END'
+		import json, sys
+		rows = [r for r in json.load(open(sys.argv[1]))["futures"]["data"] if r["kind"] == "io_uring"]
+		print(*(sum(r[key] for r in rows) for key in
+		        "call_count ready_count cancelled_count open_count lost_count total_polls".split()))
+	END
+}
+
+@test "futures: 128,000 requests to io_uring" {
+	run -0 uring nops 128000
+	[ "$output" = "128000 128000 0 0 0 0" ]
+	# The same waits are an event loop.
+	python3 - "$T/uring.json" <<-'END'
+		import json, sys
+		loops = json.load(open(sys.argv[1]))["tokio_runtime"]["raw"]
+		assert [l["kind"] for l in loops] == ["io_uring"], loops
+		assert loops[0]["events"] >= loops[0]["waits"] >= 4000, loops
+	END
+}
+
+@test "futures: 128,000 requests that the kernel's thread polls for" {
+	run -0 uring polled 128000
+	[ "$output" = "128000 128000 0 0 0 0" ]
+}
+
+@test "futures: requests to io_uring with one number" {
+	run -0 uring same 4000
+	[ "$output" = "4000 4000 0 0 0 0" ]
+}
+
+@test "futures: requests to io_uring that are cancelled, or report several times" {
+	run -0 uring cancel
+	[ "$output" = "17 9 7 1 0 3" ]
+	[ "$(cat "$T/uring.out")" = "1 open
+17 begun, 16 ended, 7 cancelled" ]
+}
+
+@test "futures: requests to io_uring of which more end than the ring holds" {
+	local calls ready lost kept
+	run -0 uring unseen
+	read -r calls ready _ open lost _ <<<"$output"
+	read -r kept _ <"$T/uring.out"
+	[ "$calls" = $((3 * kept)) ]
+	# The kernel may be writing the oldest place.
+	[ "$ready" -ge $((kept - 1)) ]
+	[ "$open" = 0 ]
+	[ $((ready + lost)) = "$calls" ]
+}
+
+@test "futures: HOTPATH_WITHOUT=uring" {
+	export HOTPATH_WITHOUT=uring
+	run -0 uring nops 3200
+	[ "$output" = "0 0 0 0 0 0" ]
+	python3 - "$T/uring.json" <<-'END'
+		import json, sys
+		assert json.load(open(sys.argv[1]))["tokio_runtime"]["raw"] == []
+	END
+}

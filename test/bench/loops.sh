@@ -3,7 +3,8 @@
 #
 # loops.sh - ns of one call of an event loop: without us, with us, and with us where event loops are not
 # requested. epoll, poll: a wait that finds an event at once; timerfd: it is
-# set, and read when it has expired; eventfd: a write and a read. Budget: 1.10 x.
+# set, and read when it has expired; eventfd: a write and a read; uring: a request that does nothing, which
+# is a future, too. Budget: 1.10 x.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 
@@ -12,7 +13,7 @@ once()
 	case $1 in
 	plain) "$out/waits" "$what" ;;
 	ours)
-		HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$lib "$out/waits" "$what"
+		HOTPATH_REPORT=$asked HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$lib "$out/waits" "$what"
 		;;
 	off)
 		HOTPATH_REPORT=threads HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$lib "$out/waits" "$what"
@@ -20,9 +21,12 @@ once()
 	esac
 }
 
-compile -o "$out/waits" test/bench/waits.c || exit
+compile -DWITH_URING -o "$out/waits" test/bench/waits.c -luring 2>/dev/null ||
+	compile -o "$out/waits" test/bench/waits.c || exit
 printf '%-16s%9s%9s%9s%11s%10s\n' 'ns a call' plain ours off ours/plain off/plain
-for what in ${WHAT:-epoll poll timerfd eventfd}; do
+for what in ${WHAT:-epoll poll timerfd eventfd uring}; do
+	asked=runtime
+	[ "$what" != uring ] || asked=runtime,futures
 	turns "${ROUNDS:-7}" plain ours off
 	printf '%-16s%9.1f%9.1f%9.1f%11s%10s\n' "$what" "${least[plain]}" "${least[ours]}" "${least[off]}" \
 		"$(ratio ours plain)" "$(ratio off plain)"

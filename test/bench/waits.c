@@ -3,7 +3,7 @@
  * waits.c WHAT [ROUNDS] - ns of one call of an event loop: the least of some rounds.
  *
  * epoll, poll: a wait that finds one event at once. timerfd: a timer is set, and read when it has
- * expired. eventfd: a write and a read.
+ * expired. eventfd: a write and a read. uring: a request that does nothing, and the wait for it.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -16,6 +16,38 @@
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef WITH_URING
+#include <liburing.h>
+
+static struct io_uring ring;
+
+static int ring_open(void)
+{
+	return io_uring_queue_init(8, &ring, 0);
+}
+
+static int request(void)
+{
+	struct io_uring_cqe *done;
+
+	io_uring_prep_nop(io_uring_get_sqe(&ring));
+	if (io_uring_submit_and_wait(&ring, 1) != 1 || io_uring_peek_cqe(&ring, &done) != 0)
+		return 0;
+	io_uring_cqe_seen(&ring, done);
+	return 1;
+}
+#else
+static int ring_open(void)
+{
+	return -1;
+}
+
+static int request(void)
+{
+	return 0;
+}
+#endif
 
 #define CALLS 50000
 
@@ -48,6 +80,9 @@ static void call(char what)
 		done = timerfd_settime(timer, 0, &soon, NULL) == 0 &&
 		       read(timer, &value, sizeof(value)) == sizeof(value);
 		break;
+	case 'u':
+		done = request();
+		break;
 	default:
 		done = write(event, &value, sizeof(value)) == sizeof(value) &&
 		       read(event, &value, sizeof(value)) == sizeof(value);
@@ -69,6 +104,8 @@ int main(int argc, char **argv)
 	if (event < 0 || epoll_fd < 0 || timer < 0 ||
 	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, event, &wanted) != 0)
 		abort();
+	if (what == 'u' && ring_open() != 0)
+		return 1;
 	for (int round = argc > 2 ? atoi(argv[2]) : 10; round > 0; round--) {
 		double since = now(), took;
 

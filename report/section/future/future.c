@@ -262,6 +262,7 @@ static void record_add(struct build *b, const struct hp_future *record)
 
 	row->calls += record->calls;
 	row->lost += record->lost;
+	b->futures->unseen += record->unseen;
 	if (record->poll_most > row->poll_most)
 		row->poll_most = record->poll_most;
 	for (uint64_t at = record->flights; hp_reader_step(reader, at, &flight, sizeof(flight));
@@ -318,6 +319,28 @@ static void all_read(struct build *b)
 	}
 }
 
+/*
+ * Calls that ended unseen: their flights do not know it.  Where they began is not known either, so
+ * the first places with calls in flight get them.
+ */
+static void unseen_take(struct hp_futures *futures)
+{
+	uint64_t left = futures->unseen;
+
+	for (size_t i = 0; i < futures->count && left; i++) {
+		struct hp_future_row *row = &futures->rows[i];
+		uint64_t *pending = &row->in_state[HP_FUTURE_PENDING];
+		uint64_t taken = row->open < left ? row->open : left;
+
+		if (row->kind != HP_FUTURE_URING)
+			continue;
+		row->open -= taken;
+		row->lost += taken;
+		*pending -= taken < *pending ? taken : *pending;
+		left -= taken;
+	}
+}
+
 const struct hp_futures *hp_futures_of(const struct hp_report *asked)
 {
 	static const struct hp_view_kind kind = { .free = view_free };
@@ -329,6 +352,7 @@ const struct hp_futures *hp_futures_of(const struct hp_report *asked)
 		return futures;
 	futures = b.futures = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*futures)));
 	all_read(&b);
+	unseen_take(futures);
 	for (size_t i = 0; i < futures->count; i++) {
 		struct hp_future_row *row = &futures->rows[i];
 

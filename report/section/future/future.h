@@ -39,7 +39,7 @@ struct hp_future_row {
 	uint64_t cancelled;
 	uint64_t in_state[HP_FUTURE_STATES];	/* calls in flight */
 	uint64_t open;	/* these, and those whose process ended first */
-	uint64_t lost;	/* calls without room for a flight: nothing else is known about them */
+	uint64_t lost;	/* calls without a flight, or that ended unseen: nothing else is known about them */
 	uint64_t polls;
 	uint64_t timed;
 	uint64_t poll_ticks;
@@ -60,6 +60,7 @@ struct hp_futures {
 	struct hp_future_row *rows;
 	size_t count;
 	uint64_t lost;	/* calls without room for a place */
+	uint64_t unseen;	/* calls that ended, and of which is not known which */
 };
 
 /* Belongs to the report; freed with it. */

@@ -67,8 +67,9 @@ static const char *note(struct hp_report *report)
 	if (!lost)
 		return NULL;
 	free(report->text);
-	report->text = hp_xprintf("%s calls without room for a record: their polls are not counted",
-				  hp_format_count(&cell, lost));
+	report->text =
+		hp_xprintf("%s calls without room for a record, or with an end that was not seen",
+			   hp_format_count(&cell, lost));
 	return report->text;
 }
 

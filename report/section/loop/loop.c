@@ -223,6 +223,7 @@ static void row_add(struct build *b, const struct hp_loop *record, const char *c
 	row.kind = library			   ? library->kind
 		   : record->call == HP_LOOP_EPOLL ? "epoll"
 		   : record->call == HP_LOOP_POLL  ? "poll"
+		   : record->call == HP_LOOP_URING ? "io_uring"
 						   : "select";
 	row.name = name_of(b, &row, library, comm);
 	row.spans.timed = record->spans;

@@ -684,6 +684,7 @@ int main(int argc, char **argv)
 		jumps();
 		endings();
 		glib();
+		uring();
 		old_conditions();
 	}
 	bad += not_called();

@@ -37,6 +37,9 @@ void endings(void);
 void jumps(void);
 void messages(void);
 
+/* registers_uring.c: liburing's. */
+void uring(void);
+
 /* registers_glib.c: GLib's, ours, and old versions of the C library's. */
 void glib(void);
 void own(void);

@@ -4,7 +4,7 @@ cd "$(dirname "$0")" || exit
 flags='-O1 -g -D_GNU_SOURCE -Wall -Wextra'
 set -e
 
-# The functions of the library; those of GLib only if it can be called.
+# The functions of the library; those of GLib and liburing only if they can be called.
 exported()
 {
 	nm -D --defined-only "${HP_BUILD:?}/libhotpath.so" |
@@ -21,13 +21,24 @@ gcc $flags -DPROBE_LIBRARY -shared -fPIC -o "$1/probe.so" probe.c
 gcc $flags -shared -fPIC -o "$1/bad_guest.so" bad_guest.c
 gcc $flags -shared -fPIC -o "$1/plugin.so" plugin.c
 if [ "$(uname -m)" = x86_64 ]; then
-	skip='^g_'
-	glib=$(pkg-config --cflags --libs gio-2.0 2>/dev/null) && skip='^$' &&
+	skip='^$' uring=
+	if glib=$(pkg-config --cflags --libs gio-2.0 2>/dev/null); then
 		glib="-DWITH_GLIB -Wl,--no-as-needed $glib"
+	else
+		skip+='\|^g_'
+	fi
+	# Versions before 2.3 lack some of its functions.
+	if echo '#include <liburing.h>
+		int main(void) { return io_uring_get_events(0) + io_uring_submit_and_get_events(0); }' |
+		gcc -o "$1/has" -xc - -luring 2>/dev/null; then
+		uring='-DWITH_URING -Wl,--no-as-needed -luring'
+	else
+		skip+='\|io_uring_'
+	fi
 	exported | list >"$1/exports.h"
 	exported | grep -vxE '__cyg_.*|hotpath_.*|cfree|free_.*sized|execl.*|execvp?|wait(pid|3)?|eventfd_.*|reallocarray' |
 		list >"$1/behind.h"
-	gcc $flags -no-pie -I "$1" -o "$1/registers" registers.c registers_io.c registers_glib.c $glib \
+	gcc $flags -no-pie -I "$1" -o "$1/registers" registers.c registers_io.c registers_glib.c registers_uring.c $glib $uring \
 		-Wl,--no-as-needed -lstdc++
 	# Our library resolves these by their version.
 	echo 'GLIBC_2.3.2 { pthread_cond_wait; pthread_cond_timedwait; pthread_cond_signal; pthread_cond_broadcast;
