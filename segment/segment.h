@@ -321,4 +321,18 @@ static inline uint64_t hp_segment_helper_cpu_ns(const struct hp_segment *segment
 				    memory_order_relaxed);
 }
 
+/* What a sampling interrupt takes the program, ns; 0 = unknown. */
+static inline uint32_t hp_segment_interrupt_ns(const struct hp_segment *segment)
+{
+	return atomic_load_explicit(&hp_segment_recorded_at(segment)->interrupt_ns,
+				    memory_order_relaxed);
+}
+
+/* An empty call whose hooks do nothing, fine ticks; 0 = unknown. */
+static inline uint32_t hp_segment_bare_fine(const struct hp_segment *segment)
+{
+	return atomic_load_explicit(&hp_segment_recorded_at(segment)->bare_fine,
+				    memory_order_relaxed);
+}
+
 #endif

@@ -31,6 +31,7 @@
 #include "preload/call/truth.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
+#include "preload/guest/self.h"
 #include "preload/thread/level.h"
 #include "preload/thread/state.h"
 
@@ -283,6 +284,8 @@ static void conclude(struct hp_header *header, const struct kind *kinds)
 	header->cost_inside_sampled = natural(kinds[0].sampled_inside);
 	header->cost_less = natural(kinds[0].timed_inside - beyond_timed);
 	header->cost_less_sampled = natural(kinds[0].sampled_inside - beyond_sampled);
+	atomic_store_explicit(&hp_segment_recorded_at(&hp_segment)->bare_fine,
+			      natural(fine((int64_t)kinds[0].plain_ticks)), memory_order_relaxed);
 	/* Last: this tells others that calibration is done. */
 	__atomic_store_n(&header->cost_timed, natural(timed) + 1, __ATOMIC_RELEASE);
 }

@@ -38,6 +38,7 @@
 #include "preload/heap/operator.h"
 #include "preload/hook/helper.h"
 #include "preload/lock/lock.h"
+#include "preload/thread/account.h"
 #include "preload/thread/level.h"
 #include "preload/thread/process.h"
 #include "preload/thread/room.h"
@@ -68,6 +69,7 @@ static bool is_told;	/* `finish` runs as a handler of on_exit */
 static bool is_told_quick;	/* `finish_quick` runs as a handler of at_quick_exit */
 static _Atomic int64_t quick_code = -1;	/* code of the last quick_exit, as unsigned */
 static uint64_t exit_wait_ms = HP_EXIT_WAIT_MS;
+static uint64_t start_since_ns;	/* CPU time of the process when we began */
 static struct hp_session session;
 static char directory[PATH_MAX];	/* of this library */
 static char library[64];	/* its file's name */
@@ -381,6 +383,7 @@ bool hp_start_session(void)
 	/* No system call up to here: the parent's filter may forbid any. */
 	if (text && strcmp(text, HP_SESSION_OFF) == 0)
 		return false;
+	start_since_ns = hp_account_cpu_ns();
 	find_directory();
 	joined = join_session(text);
 	if (joined)
@@ -404,6 +407,7 @@ bool hp_start_session(void)
 		return false;
 	HP_ABOVE(configure, &settings, !joined);
 	HP_ABOVE(started);
+	hp_account_started(start_since_ns);
 	return true;
 }
 
@@ -575,8 +579,12 @@ void hp_start_load(char **from_loader)
 		first_environment = from_loader;
 	bool is_recorded = hp_start();
 
-	if (is_recorded)
+	if (is_recorded) {
+		uint64_t since_ns = hp_account_cpu_ns();
+
 		hp_self_open();
+		hp_account_started(since_ns);
+	}
 	if (!is_recorded || !hp_heap_is_wanted)
 		hp_operator_pass();
 	hp_block_offer(is_recorded);

@@ -22,6 +22,7 @@
 static char image_name[16];
 static uint32_t image_pid;
 static uint32_t opened_pid;	/* a forked child finds its parent's */
+static uint64_t start_ns;	/* CPU time of our start in this image */
 
 /*
  * The kernel's counts when the process last ended a record. If it continues in another segment,
@@ -51,6 +52,24 @@ static uint64_t cpu_of(const struct rusage *usage)
 static uint64_t beyond(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
+}
+
+uint64_t hp_account_cpu_ns(void)
+{
+	struct rusage usage;
+
+	return syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0 ? cpu_of(&usage) : 0;
+}
+
+void hp_account_started(uint64_t since_ns)
+{
+	struct hp_process *process = hp_self ? hp_self->process : NULL;
+	struct hp_account *account = process ? account_of(process) : NULL;
+
+	if (since_ns)
+		start_ns += beyond(hp_account_cpu_ns(), since_ns);
+	if (account)
+		account->start_us = (uint32_t)(start_ns / 1000);
 }
 
 void hp_account_image(uint32_t pid)
@@ -197,6 +216,8 @@ void hp_account_fold(const struct hp_process *process)
 	run->ticks +=
 		account->lead_ticks + hp_clock_between(process->start_ticks, process->end_ticks);
 	run->lead_ns += account->lead_ns;
+	run->start_us += account->start_us;
+	run->switches += account->switches;
 	run->cpu_ns += account->cpu_ns;
 	run->minor_faults += account->minor_faults;
 	run->major_faults += account->major_faults;
@@ -243,6 +264,8 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
 	account->base_cpu_ns = begin->cpu_ns;
 	account->base_minor = begin->minor_faults;
 	account->base_major = begin->major_faults;
+	if (account->began == HP_BEGAN_EXEC)
+		account->start_us = (uint32_t)(start_ns / 1000);
 	if (begin->start_ticks)
 		account->lead_ticks = hp_clock_between(begin->start_ticks, process->start_ticks);
 	opened_pid = process->pid;
@@ -322,4 +345,5 @@ void hp_account_end(const struct hp_process *process, const struct rusage *usage
 		.major_faults = (uint64_t)usage->ru_majflt,
 		.start_ticks = hp_ticks_about(),
 	};
+	account->switches = (uint32_t)(usage->ru_nvcsw + usage->ru_nivcsw);
 }

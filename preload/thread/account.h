@@ -24,6 +24,12 @@ struct hp_account_begin {
 	uint64_t start_ticks;	/* of its lifetime; 0 = unknown */
 };
 
+/* CPU time of this process so far; 0 = unknown.  Keeps errno. */
+uint64_t hp_account_cpu_ns(void);
+
+/* Adds the CPU time since then to that of our start in this image. */
+void hp_account_started(uint64_t since_ns);
+
 /* At the start of an image: its name, and the process in which it began. */
 void hp_account_image(uint32_t pid);
 

@@ -43,6 +43,8 @@ static void sums_read(struct hp_model *model, uint64_t at)
 		run->peak_rss_kb = record.peak_rss_kb;
 		run->minor_faults = record.minor_faults;
 		run->major_faults = record.major_faults;
+		run->start_ns = record.start_us * 1000;
+		run->switches = record.switches;
 		/* Earlier versions did not record the others. */
 		run->unmeasured = record.unmeasured ? record.unmeasured : record.unknown;
 		run->lacks_cpu = run->lacks_peak = run->unmeasured != 0;
@@ -129,6 +131,8 @@ void hp_account_read(struct hp_model *model, const struct hp_process *record, ui
 	run->peak_rss_kb = account.peak_rss_kb;
 	run->minor_faults = account.minor_faults;
 	run->major_faults = account.major_faults;
+	run->start_ns = (uint64_t)account.start_us * 1000;
+	run->switches = account.switches;
 	run->lacks_peak |= !account.peak_rss_kb;
 	if (run->is_root && account.children_cpu_ns > model->children_cpu_ns)
 		model->children_cpu_ns = account.children_cpu_ns;

@@ -22,6 +22,8 @@ struct hp_model_run {
 	uint32_t count;
 	uint32_t failed;	/* of them: exit code other than 0, or killed */
 	uint32_t unknown;	/* of them: exit status unknown */
+	uint64_t start_ns;	/* CPU time of our start in them */
+	uint64_t switches;	/* of contexts, if they recorded their end */
 	uint32_t unmeasured;	/* of them: did not record their end, such as killed ones */
 	uint32_t running;	/* of them */
 	int32_t status;	/* of the last one that failed, as from wait() */

@@ -653,6 +653,9 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 	sum_up(&b);
 	model->recorded = hp_reader_recorded(&model->reader);
 	model->helper_cpu_ns = hp_reader_helper_cpu_ns(&model->reader);
+	model->interrupt_ns = hp_reader_interrupt_ns(&model->reader);
+	model->bare_ns =
+		hp_reader_bare_fine(&model->reader) * model->ns_per_tick / (1 << HP_FINE_BITS);
 	model->losses.refused_chunks = model->reader.header.refused;
 	model->losses.refusals = hp_reader_refusals(&model->reader);
 	model->losses.lost_calls = model->reader.header.lost_calls;

@@ -114,6 +114,10 @@ uint32_t hp_reader_recorded(const struct hp_reader *reader);
 /* CPU time of the sampler, ns; 0 = unknown. */
 uint64_t hp_reader_helper_cpu_ns(const struct hp_reader *reader);
 
+/* What a sampling interrupt takes, ns, and an empty call whose hooks do nothing, fine ticks; 0 = unknown. */
+uint32_t hp_reader_interrupt_ns(const struct hp_reader *reader);
+uint32_t hp_reader_bare_fine(const struct hp_reader *reader);
+
 /* How often the kernel refused the library memory or a system call. */
 uint64_t hp_reader_refusals(const struct hp_reader *reader);
 

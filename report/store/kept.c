@@ -225,6 +225,8 @@ static void recorded_put(struct hp_kept_writer *writer, const struct hp_kept_sou
 	struct hp_recorded recorded = {
 		.kinds = hp_segment_recorded_kinds(source->segment),
 		.helper_cpu_ns = hp_segment_helper_cpu_ns(source->segment),
+		.interrupt_ns = hp_segment_interrupt_ns(source->segment),
+		.bare_fine = hp_segment_bare_fine(source->segment),
 	};
 
 	lines_put(writer, HP_RECORDED_AT, (const char *)&recorded, sizeof(recorded));

@@ -422,13 +422,14 @@ static void cost_write(struct hp_report *report, FILE *out)
 
 	if (cost.ns <= 0 || whole <= 0)
 		return;
-	fprintf(out, "note      profiling cost %s", hp_format_time(&time, cost.ns));
+	fprintf(out, "note      profiling cost %s%s", cost.is_least ? "\342\211\245" : "",
+		hp_format_time(&time, cost.ns));
 	hp_format_percent(&share, 100 * cost.ns / whole, 1);
-	if (cost.is_sampled)
-		fprintf(out, " \302\261 %s (%s of CPU), without interrupts",
-			hp_format_time(&error, cost.error_ns), share.text);
-	else
-		fprintf(out, " in hooks (%s of CPU), subtracted below", share.text);
+	if (!cost.is_least)
+		fprintf(out, " \302\261 %s", hp_format_time(&error, cost.error_ns));
+	fprintf(out, " (%s of CPU)", share.text);
+	if (model->overhead_ns)
+		fputs(", hooks subtracted", out);
 	if (cost.helper_ns > 0)
 		fprintf(out, "; helper %s", hp_format_time(&time, cost.helper_ns));
 	fputc('\n', out);

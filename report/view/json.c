@@ -270,8 +270,12 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	hp_json_whole(summary, "stopped_ns", sums.stopped_ns);
 	hp_json_whole(summary, "peak_rss_bytes", model->peak_rss_kb * 1024);
 	hp_json_whole(summary, "profiling_cost_ns", hp_whole(rint(cost.ns)));
-	if (cost.is_sampled)
+	hp_json_whole(summary, "profiling_cost_low_ns", hp_whole(floor(cost.low_ns)));
+	if (!cost.is_least) {
+		hp_json_whole(summary, "profiling_cost_high_ns", hp_whole(ceil(cost.high_ns)));
 		hp_json_whole(summary, "profiling_cost_error_ns", hp_whole(rint(cost.error_ns)));
+	}
+	hp_json_whole(summary, "profiling_hooks_ns", model->overhead_ns);
 	if (cost.helper_ns > 0)
 		hp_json_whole(summary, "profiling_helper_ns", hp_whole(cost.helper_ns));
 	hp_json_whole(summary, "clock_grain_ns", hp_whole(rint(model->grain_ns)));

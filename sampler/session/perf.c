@@ -40,6 +40,7 @@
 	50	/* of all time, switching stacks of waits off and on may take one part in this many */
 #define WAITS_MAX 1000	/* stacks of waits in a window, */
 #define WAITS_UNASKED 250	/* and if nobody requested them */
+#define INTERRUPTS_MIN 32	/* samples: the cost of fewer does not matter */
 #define IDLE_LOOKS 25	/* without waiting threads: then there are fewer */
 
 static uint64_t waits_most(const struct hp_settings *settings)
@@ -433,6 +434,20 @@ static void look_outside(struct hp_perf *perf, uint64_t now_ns)
 			(perf->idle_looks < IDLE_LOOKS ? HP_OUTSIDE_NS : HP_OUTSIDE_IDLE_NS);
 }
 
+/* Measures a piece of it, up to `most` in all. */
+static void interrupt_measure(struct hp_perf *perf, uint32_t most)
+{
+	uint32_t ns;
+
+	if (!perf->has_samples || perf->record->samples < INTERRUPTS_MIN ||
+	    perf->interrupt.pieces >= most)
+		return;
+	hp_interrupt_measure(&perf->interrupt, &perf->attr);
+	ns = hp_interrupt_ns(&perf->interrupt);
+	atomic_store_explicit(&hp_segment_recorded_at(perf->segment)->interrupt_ns, ns,
+			      memory_order_relaxed);
+}
+
 void hp_perf_read(struct hp_perf *perf)
 {
 	uint64_t now_ns = hp_clock_raw_ns();
@@ -455,6 +470,7 @@ void hp_perf_read(struct hp_perf *perf)
 	if (notes && perf->look_ns > now_ns + HP_OUTSIDE_NS)
 		perf->look_ns = now_ns + HP_OUTSIDE_NS;
 	hp_perf_burst_look(perf, now_ns);
+	interrupt_measure(perf, HP_INTERRUPT_PIECES);
 }
 
 void hp_perf_finish(struct hp_perf *perf)
@@ -471,4 +487,5 @@ void hp_perf_finish(struct hp_perf *perf)
 	hp_offcpu_notes_read(&perf->notes, UINT64_MAX);
 	hp_perf_burst_finish(perf, now_ns);
 	hp_open_finish(&perf->samples, now_ns);
+	interrupt_measure(perf, 1);
 }

@@ -15,6 +15,7 @@
 #include "sampler/session/member.h"
 #include "sampler/perf/calm.h"
 #include "sampler/perf/fds.h"
+#include "sampler/perf/interrupt.h"
 #include "sampler/perf/ring.h"
 #include "sampler/perf/whole.h"
 #include "sampler/sample/sample.h"
@@ -81,6 +82,7 @@ struct hp_perf {
 	uint64_t looked_samples;	/* when the size of stacks was last checked */
 	uint64_t looked_cut;
 	struct hp_perf_fds fds;	/* of the events */
+	struct hp_interrupt interrupt;
 	uint32_t trim_at;	/* with this many descriptors of events, ended threads are searched for */
 };
 

@@ -268,7 +268,9 @@ struct hp_recorded {
 	_Atomic uint32_t kinds;	/* any process, by fetch_or: enum hp_recorded_kind */
 	uint32_t folding;	/* sampler: grows by 2 (seq.h) each time rows of hp_watch are folded */
 	_Atomic uint64_t helper_cpu_ns;	/* sampler: its CPU time, until the report began */
-	uint32_t reserved[12];
+	_Atomic uint32_t interrupt_ns;	/* sampler: what a sampling interrupt takes; 0 = unknown */
+	_Atomic uint32_t bare_fine;	/* as cost_: an empty call, with empty hooks; 0 = unknown */
+	uint32_t reserved[10];
 };
 
 /*

@@ -99,7 +99,8 @@ struct hp_account {
 	_Atomic uint64_t lost_streams;	/* its threads: instances without room */
 	_Atomic uint64_t futures;	/* its threads: head of the list of hp_future */
 	_Atomic uint64_t lost_futures;	/* its threads: calls without room for a record */
-	uint64_t reserved[1];
+	uint32_t start_us;	/* its process: CPU time of our start in it */
+	uint32_t switches;	/* its process at its end: context switches, by the kernel's count */
 };
 
 /* The images of one name that are folded in a process record. */
@@ -118,7 +119,9 @@ struct hp_run {
 	uint64_t lead_ns;	/* its process: and this */
 	uint32_t unmeasured;	/* its process: without a note of their end, so without CPU time and the like */
 	uint32_t reserved32;
-	uint64_t reserved[4];
+	uint64_t start_us;	/* its process */
+	uint64_t switches;	/* its process */
+	uint64_t reserved[2];
 };
 
 /* The provider of malloc, if known. */

@@ -471,7 +471,7 @@ work_of_report()
 	HOTPATH_CPU=perf HOTPATH_REPORT=cpu,functions-alloc HOTPATH_OUTPUT_FORMAT=table \
 		HOTPATH_OUTPUT_PATH="$T/table" "$HP_RUN" "$T/stander"
 	head -30 "$T/table"
-	grep -Eq '^note +profiling cost [0-9.]+ [mµn]?s ± [0-9.]+ [mµn]?s \([0-9.]+% of CPU\), .*; helper [0-9.]+ [mµn]?s$' "$T/table"
+	grep -Eq '^note +profiling cost [0-9.]+ [mµn]?s ± [0-9.]+ [mµn]?s \([0-9.]+% of CPU\); helper [0-9.]+ [mµn]?s$' "$T/table"
 	HOTPATH_CPU=perf HOTPATH_REPORT=cpu,functions-alloc HOTPATH_OUTPUT_FORMAT=json \
 		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/stander"
 	python3 - "$T/json" <<-'END'
@@ -479,9 +479,49 @@ work_of_report()
 		report = json.load(open(sys.argv[1]))
 		summary = report["summary"]
 		print(summary)
-		# The program has no hooks: all of it belongs to the stand-ins.
-		assert summary["profiling_cost_ns"] == report["functions_cpu"]["profiler_ns"]
-		assert 0 < summary["profiling_cost_error_ns"] < summary["profiling_cost_ns"]
+		# The program has no hooks. Most is the stand-ins', the rest interrupts and the start.
+		low, high = summary["profiling_cost_low_ns"], summary["profiling_cost_high_ns"]
+		assert summary["profiling_hooks_ns"] == 0
+		assert 0 < low < high and report["functions_cpu"]["profiler_ns"] <= high
+		assert abs(2 * summary["profiling_cost_ns"] - low - high) <= 4
+		assert abs(2 * summary["profiling_cost_error_ns"] - (high - low)) <= 4
 		assert 0 < summary["profiling_helper_ns"]
 	END
+}
+
+# The program does nothing that we record, so no sample finds our code.
+@test "cpu: interrupts and the start are part of what profiling cost" {
+	needs_perf
+	compile alone -fno-instrument-functions <<-'EOF'
+		#include <time.h>
+		int main(void)
+		{
+			while (clock() < CLOCKS_PER_SEC / 2)
+				;
+			return 0;
+		}
+	EOF
+	HOTPATH_CPU=perf HOTPATH_REPORT=cpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		"$HP_RUN" "$T/alone"
+	python3 - "$T/json" <<-'END'
+		import json, sys
+		report = json.load(open(sys.argv[1]))
+		summary, samples = report["summary"], report["functions_cpu"]["sample_count"]
+		print(summary, samples)
+		# No interrupt takes less than 0.3 us.
+		assert 300 * samples < summary["profiling_cost_low_ns"] < summary["profiling_cost_high_ns"]
+	END
+	# Without samples only the start is known.
+	HOTPATH_CPU=off HOTPATH_REPORT=threads HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		"$HP_RUN" "$T/alone"
+	python3 - "$T/json" <<-'END'
+		import json, sys
+		summary = json.load(open(sys.argv[1]))["summary"]
+		print(summary)
+		assert 0 < summary["profiling_cost_ns"] == summary["profiling_cost_low_ns"]
+		assert "profiling_cost_high_ns" not in summary
+	END
+	HOTPATH_CPU=off HOTPATH_REPORT=threads HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH="$T/table" \
+		"$HP_RUN" "$T/alone"
+	grep -Eq '^note +profiling cost ≥[0-9.]+ [mµn]?s \([0-9.]+% of CPU\)' "$T/table"
 }
