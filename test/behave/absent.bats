@@ -42,3 +42,64 @@ load order 2" ]
 	grep -q GMutex "$T/with.json"
 	run ! grep -q GMutex "$T/without.json"
 }
+
+@test "weak references, dlsym and ctypes find what they find without us" {
+	compile weak -O1 <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		int uv_run(void *, int) __attribute__((weak));
+		int event_base_loop(void *, int) __attribute__((weak));
+		int sqlite3_step(void *) __attribute__((weak));
+		int main(void)
+		{
+			static const char *const names[] = { "uv_run", "uv_queue_work", "event_base_loop",
+							     "ev_run", "g_main_loop_run", "sqlite3_step" };
+			printf("%d %d %d\n", &uv_run != 0, &event_base_loop != 0, &sqlite3_step != 0);
+			for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+				printf("%s %d\n", names[i], dlsym(RTLD_DEFAULT, names[i]) != 0);
+			return 0;
+		}
+	END
+	"$T/weak" >"$T/weak.plain"
+	LD_PRELOAD=$HP_LIB HOTPATH_OUTPUT_FORMAT=none "$T/weak" >"$T/weak.out"
+	cmp "$T/weak.plain" "$T/weak.out"
+	cat >"$T/weak.py" <<-'END'
+		import ctypes
+		whole = ctypes.CDLL(None)
+		for name in "uv_run", "event_base_loop", "sqlite3_step":
+		    print(name, hasattr(whole, name))
+		for file, name in ("libuv.so.1", "uv_version"), ("liburing.so.2", "io_uring_submit"), ("libc.so.6", "getpid"):
+		    try:
+		        print(file, bool(getattr(ctypes.CDLL(file), name)))
+		    except OSError:
+		        print(file, "is not here")
+		try:
+		    uring = ctypes.CDLL("liburing.so.2")
+		    ring = ctypes.create_string_buffer(4096)
+		    if uring.io_uring_queue_init(8, ring, 0) == 0:
+		        print(uring.io_uring_submit(ring), uring.io_uring_queue_exit(ring) is not None)
+		except OSError:
+		    pass
+	END
+	/usr/bin/env python3 "$T/weak.py" >"$T/py.plain"
+	LD_PRELOAD=$HP_LIB HOTPATH_OUTPUT_FORMAT=none /usr/bin/env python3 "$T/weak.py" >"$T/py.out"
+	cmp "$T/py.plain" "$T/py.out"
+}
+
+@test "a function of a library that is not loaded fails as that library would" {
+	compile missing -O1 <<-'END'
+		#include <errno.h>
+		#include <stdio.h>
+		int io_uring_submit(void *) __attribute__((weak));
+		unsigned io_uring_peek_batch_cqe(void *, void *, unsigned) __attribute__((weak));
+		int main(void)
+		{
+			errno = 7;
+			if (&io_uring_submit)
+				printf("%d %u %d\n", io_uring_submit(0), io_uring_peek_batch_cqe(0, 0, 1), errno);
+			return 0;
+		}
+	END
+	[ -z "$("$T/missing")" ]
+	[ "$(LD_PRELOAD=$HP_LIB HOTPATH_OUTPUT_FORMAT=none "$T/missing")" = "-38 0 7" ]
+}
