@@ -101,6 +101,28 @@ static void unlock(struct watched *watched)
 	atomic_store_explicit(&watched->looker, 0, memory_order_release);
 }
 
+static bool is_inside(const void *at, const void *start, size_t size)
+{
+	return (uintptr_t)at - (uintptr_t)start < size;
+}
+
+/*
+ * liburing 0.7 and before (liburing.so.1) had shorter structs: there our words are others, and
+ * do not point into what we take for the ring.
+ */
+static bool is_known_layout(const struct hp_uring *ring)
+{
+	const struct hp_submissions *sq = &ring->sq;
+	const struct hp_completions *cq = &ring->cq;
+
+	return is_inside(sq->head, sq->ring, sq->ring_size) &&
+	       is_inside(sq->mask, sq->ring, sq->ring_size) &&
+	       is_inside(cq->head, cq->ring, cq->ring_size) &&
+	       is_inside(cq->tail, cq->ring, cq->ring_size) &&
+	       is_inside(cq->mask, cq->ring, cq->ring_size) &&
+	       is_inside(cq->entries, cq->ring, cq->ring_size);
+}
+
 /* The first look at a ring sees what the program has not taken yet. */
 static void meet(struct watched *watched, const struct hp_uring *ring)
 {
@@ -266,7 +288,7 @@ static HP_COLD void look_at(const struct hp_uring *ring, uintptr_t caller)
 	struct watched *watched;
 	int saved = errno;
 
-	if (!ring->cq.tail || ring->flags & HP_URING_MIXED || !hp_future_is_on()) {
+	if (!is_known_layout(ring) || ring->flags & HP_URING_MIXED || !hp_future_is_on()) {
 		errno = saved;
 		return;
 	}
@@ -299,7 +321,7 @@ static void look(const struct hp_uring *ring, uintptr_t caller)
 
 static uint32_t ready(const struct hp_uring *ring)
 {
-	return ring->cq.tail ? shared(ring->cq.tail) - *ring->cq.head : 0;
+	return is_known_layout(ring) ? shared(ring->cq.tail) - *ring->cq.head : 0;
 }
 
 /* The loop's source is the number of its only completion. */
@@ -308,8 +330,8 @@ static void turn_end(const struct hp_turn *turn, const struct hp_uring *ring, in
 	uint32_t count = turn->loop ? ready(ring) : 0;
 	struct hp_cqe entry;
 
-	hp_turn_end(turn, (int)count, turn->loop && ring->cq.tail ? (int)*ring->cq.mask + 1 : 0,
-		    asked_ns);
+	hp_turn_end(turn, (int)count,
+		    turn->loop && is_known_layout(ring) ? (int)*ring->cq.mask + 1 : 0, asked_ns);
 	if (!turn->loop)
 		return;
 	hp_looper()->only_call = 0;

@@ -4,7 +4,7 @@
  * as we read them.
  *
  * liburing's headers are not needed: its inline functions compile these structs into each
- * program, so they cannot change.  The entries are the kernel's (linux/io_uring.h); headers older
+ * program, so they cannot change without another soname. They are those of liburing.so.2.  The entries are the kernel's (linux/io_uring.h); headers older
  * than the flags below are in use.
  */
 #ifndef HP_PRELOAD_FUTURE_URING_H
