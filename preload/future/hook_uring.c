@@ -5,16 +5,16 @@
  * loop.
  *
  * A program fills in submissions and takes completions by inline functions, which we do not see.
- * So we look at both rings in each stand-in: submissions not yet submitted begin, and completions
- * that came since the last look end.  A completion stays readable after the program has taken it
+ * So each stand-in checks both rings: entries not yet submitted begin, and completions
+ * that arrived since the last check end. A completion stays readable after the program has taken it
  * until the kernel reuses its place: up to as many as the ring holds keep their identity.
  *
- * The program chooses a request's number (user_data), which need not be unique.  Requests of one
- * number in one ring are told apart by an index; which of them ends then is not known, but how
- * many do.
+ * The program chooses a request's number (user_data), which need not be unique.  Requests with
+ * one number in one ring are distinguished by an index; then the number of ended ones is known,
+ * but not which ones.
  *
- * Threads may share a ring.  Nobody waits: who finds another thread looking leaves the rest to it
- * or to the next look.
+ * Threads may share a ring.  Nobody waits: a thread that finds another one checking leaves the
+ * rest to it or to the next check.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -35,15 +35,15 @@ HP_URING_LIST(REAL)
 
 #define FIND(name) ((name##_type)hp_absent_real(&name##_real, HP_CALLER))
 
-#define RINGS 64	/* that are watched at a time; further ones are not recorded */
+#define RINGS 64	/* watched at a time; further ones are not recorded */
 #define SAME_MAX 16	/* requests of one number in flight; further ones have no identity */
 #define LIBURINGS_OWN UINT64_MAX	/* the number of requests that liburing itself makes */
 
 /* What is known of one ring. */
 struct watched {
 	_Atomic uintptr_t ring;	/* 0 = free */
-	_Atomic uint32_t looker;	/* pid while a thread looks; after a fork, perhaps the parent's */
-	uint32_t seen;	/* completions up to here have been looked at */
+	_Atomic uint32_t looker;	/* pid while a thread checks; after a fork maybe its parent */
+	uint32_t seen;	/* completions up to here have been handled */
 	const uint32_t *tail;	/* of the ring then: another one may be at the same address now */
 	const void *process;	/* that `future` belongs to */
 	struct hp_future *future;	/* where its first request began: has the number of unseen ends */
@@ -137,7 +137,7 @@ static void meet(struct watched *watched, const struct hp_uring *ring)
 
 /* --- requests --- */
 
-/* Of splitmix64: distinct inputs have distinct results, in all bits. */
+/* splitmix64: distinct inputs have distinct results, in all bits. */
 static uint64_t mixed(uint64_t x)
 {
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -352,7 +352,7 @@ static int64_t ns_of(const struct hp_uring_time *time)
 	hp_lock_sleeps(); \
 	HP_OFFCPU_NOTED(result = real, HP_ON_POLL, HP_OFFCPU_NO_FD)
 
-/* Without liburing a program that calls it cannot have come so far. */
+/* A program that calls liburing cannot get here without it. */
 #define NONE (-ENOSYS)
 
 HP_EXPORT int io_uring_submit(struct hp_uring *ring)
@@ -480,7 +480,7 @@ HP_EXPORT unsigned io_uring_peek_batch_cqe(struct hp_uring *ring, struct hp_cqe 
 	return result;
 }
 
-/* Of the inline functions that wait. */
+/* Used by the inline functions that wait. */
 HP_EXPORT int __io_uring_get_cqe(struct hp_uring *ring, struct hp_cqe **first, unsigned submitted,
 				 unsigned least, sigset_t *mask)
 {

@@ -8,14 +8,14 @@
 
 #define Z 1.96
 /*
- * Hooks that do nothing take time as well, and this is no cost of ours. In the program they are
+ * Hooks that do nothing take time as well, which is not our cost. In the program they are
  * called through the linkage table, and ours take over some of its waiting for loads: so they took
  * 1.4 times the calibrated call on average.
  */
 #define BARE_LOW 0.75
 #define BARE_HIGH 2.25
-#define BARE_LEAST_NS 0.5	/* not measured: on any machine */
-#define BARE_MOST_NS 8.0
+#define BARE_MIN_NS 0.5	/* not measured: on any machine */
+#define BARE_MAX_NS 8.0
 /*
  * Samples say where time passes, and not why. Stand-ins wait for loads of the program's, and the
  * program for cache lines that they evict.
@@ -24,10 +24,10 @@
 /* An interrupt costs more than its gap if it evicts cache lines. */
 #define INTERRUPT_LOW 0.8
 #define INTERRUPT_HIGH 2.0
-#define INTERRUPT_LEAST_NS 1000	/* not measured: on any machine */
-#define INTERRUPT_MOST_NS 40000
-#define SWITCH_LEAST_NS 200	/* two records, sometimes a stack */
-#define SWITCH_MOST_NS 3000
+#define INTERRUPT_MIN_NS 1000	/* not measured: on any machine */
+#define INTERRUPT_MAX_NS 40000
+#define SWITCH_MIN_NS 200	/* two records, sometimes a stack */
+#define SWITCH_MAX_NS 3000
 /*
  * The library is loaded before our first clock reading, and unmapped after the last one. Both took
  * 0.8 times as long as the start here.
@@ -74,7 +74,7 @@ static struct range bare_of(const struct hp_model *model)
 	struct range each = { ns * BARE_LOW, ns * BARE_HIGH };
 
 	if (ns <= 0)
-		each = (struct range){ BARE_LEAST_NS, BARE_MOST_NS };
+		each = (struct range){ BARE_MIN_NS, BARE_MAX_NS };
 	for (size_t i = 0; i < model->function_count; i++)
 		calls += (double)model->functions[i].calls;
 	return (struct range){ calls * each.low, calls * each.high };
@@ -114,12 +114,12 @@ static struct range events_of(const struct hp_model *model, const struct hp_cpu 
 	struct range each = { ns * INTERRUPT_LOW, ns * INTERRUPT_HIGH };
 
 	if (ns <= 0)
-		each = (struct range){ INTERRUPT_LEAST_NS, INTERRUPT_MOST_NS };
+		each = (struct range){ INTERRUPT_MIN_NS, INTERRUPT_MAX_NS };
 	for (size_t i = 0; i < model->run_count; i++)
 		switches += (double)model->runs[i].switches;
-	return (struct range){ samples * each.low + switches * SWITCH_LEAST_NS,
+	return (struct range){ samples * each.low + switches * SWITCH_MIN_NS,
 			       samples * whole_of(model, cpu) * each.high +
-				       switches * SWITCH_MOST_NS };
+				       switches * SWITCH_MAX_NS };
 }
 
 struct hp_cost hp_cost_of(struct hp_report *report)

@@ -59,7 +59,7 @@ struct hp_future {
 	_Atomic uint32_t flight_count;	/* any thread */
 	uint32_t reserved32;
 	_Atomic uint64_t poll_most;	/* any thread: of ended calls, ticks */
-	_Atomic uint64_t unseen;	/* any thread: calls that ended, and of which is not known which */
+	_Atomic uint64_t unseen;	/* any thread: calls that ended, but not which ones */
 	uint64_t reserved[2];
 };
 

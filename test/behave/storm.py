@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""storm.py REPORT SAID - fails unless the JSON report has of each function whose name ends in "_" and a letter 
+"""storm.py REPORT SAID - fails unless the JSON report has of each function whose name ends in "_" and a letter
 exactly the program's own number of calls ("NAME CALLS" lines), and of get_X, the X-th letter, blocks of 100 bytes times its number, by
 calls and by call paths, and of lock_X two acquisitions for each call of outer_X. In no call path is a function of
 another library than in the rest of it.

@@ -60,7 +60,7 @@ struct hp_futures {
 	struct hp_future_row *rows;
 	size_t count;
 	uint64_t lost;	/* calls without room for a place */
-	uint64_t unseen;	/* calls that ended, and of which is not known which */
+	uint64_t unseen;	/* calls that ended, but not which ones */
 };
 
 /* Belongs to the report; freed with it. */
