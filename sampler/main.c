@@ -74,6 +74,7 @@
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
 #define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled without a request */
+#define SUSPENSION_NS INT64_C(1000000)	/* shorter is no suspension, but the clocks' grain */
 #define ALONE_NS UINT64_C(200000000)	/* between checks for the end of the session */
 #define FALLBACK_MS 20	/* between checks of things that do not wake us */
 #define STACK_SIZE (128 << 10)
@@ -108,6 +109,7 @@ struct sampler {
 	uint64_t sample_ns;	/* when sampling begins; 0 = it has begun, or never will */
 	uint64_t reported_ticks;	/* when the report was started */
 	uint64_t asked_ns;	/* when the kernel was last queried for users of the segment */
+	int64_t suspended_ns;	/* suspended_most() at the start */
 };
 
 static struct sampler the_sampler;	/* threads have a segment for their argument */
@@ -226,11 +228,39 @@ static void settings_read(struct sampler *sampler)
 			    sampler->default_values, NULL, NULL);
 }
 
+static int64_t reading_ns(clockid_t clock)
+{
+	struct timespec time;
+
+	if (clock_gettime(clock, &time) != 0)
+		return 0;
+	return (int64_t)time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/*
+ * How long the machine has been suspended since it was booted, ns. The helper may lose its
+ * processor between two readings, so their order makes the result at most or at least this.
+ */
+static int64_t suspended_most(void)
+{
+	int64_t without = reading_ns(CLOCK_MONOTONIC);
+
+	return reading_ns(CLOCK_BOOTTIME) - without;
+}
+
+static int64_t suspended_least(void)
+{
+	int64_t with = reading_ns(CLOCK_BOOTTIME);
+
+	return with - reading_ns(CLOCK_MONOTONIC);
+}
+
 /* True if it is requested by its name. */
 static bool sampler_init(struct sampler *sampler)
 {
 	memset(sampler, 0, sizeof(*sampler));
 	sampler->report_pidfd = -1;
+	sampler->suspended_ns = suspended_most();
 	if (hp_segment_attach(&sampler->segment, HP_SAMPLER_SEGMENT_FD) < 0)
 		return false;
 	announce(sampler->segment.header);
@@ -338,12 +368,22 @@ static bool has_others(const struct sampler *sampler)
 	return members->count > (hp_members_find(members, members->root_pid) ? 1 : 0);
 }
 
+static void note_suspension(const struct sampler *sampler)
+{
+	int64_t ns = suspended_least() - sampler->suspended_ns;
+
+	if (ns > SUSPENSION_NS)
+		atomic_store_explicit(&hp_segment_recorded_at(&sampler->segment)->suspended_ns,
+				      (uint64_t)ns, memory_order_relaxed);
+}
+
 /* The cost of profiling outside the program: stored at each scan, and before the report. */
 static void note_own_cpu(const struct sampler *sampler)
 {
 	struct hp_recorded *recorded = hp_segment_recorded_at(&sampler->segment);
 	struct timespec time;
 
+	note_suspension(sampler);
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0)
 		atomic_store_explicit(&recorded->helper_cpu_ns,
 				      (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec,

@@ -328,6 +328,13 @@ static inline uint32_t hp_segment_interrupt_ns(const struct hp_segment *segment)
 				    memory_order_relaxed);
 }
 
+/* Time the machine was suspended since the helper's start, ns. */
+static inline uint64_t hp_segment_suspended_ns(const struct hp_segment *segment)
+{
+	return atomic_load_explicit(&hp_segment_recorded_at(segment)->suspended_ns,
+				    memory_order_relaxed);
+}
+
 /* An empty call whose hooks do nothing, fine ticks; 0 = unknown. */
 static inline uint32_t hp_segment_bare_fine(const struct hp_segment *segment)
 {

@@ -24,7 +24,7 @@ static const struct {
 	{ "summary",
 	  "wall_ns:i! cpu_ns:i! blocked_ns:i! stopped_ns:i! peak_rss_bytes:i! profiling_cost_ns:i! "
 	  "profiling_cost_low_ns:i profiling_cost_high_ns:i "
-	  "profiling_cost_error_ns:i profiling_hooks_ns:i profiling_helper_ns:i clock_grain_ns:i! "
+	  "profiling_cost_error_ns:i profiling_hooks_ns:i profiling_helper_ns:i suspended_ns:i clock_grain_ns:i! "
 	  "hooked_threads:i! status_known:b! wait_status:i refused_chunks:i! "
 	  "refusals:i! lost_calls:i! lost_threads:i! calls_without_path:i! calls_in_other:i! "
 	  "unwound_calls:i! unpaired_exits:i! damaged:b! shut_down:b running:b" },

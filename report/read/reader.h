@@ -118,6 +118,9 @@ uint64_t hp_reader_helper_cpu_ns(const struct hp_reader *reader);
 uint32_t hp_reader_interrupt_ns(const struct hp_reader *reader);
 uint32_t hp_reader_bare_fine(const struct hp_reader *reader);
 
+/* Time the machine was suspended meanwhile, ns. */
+uint64_t hp_reader_suspended_ns(const struct hp_reader *reader);
+
 /* How often the kernel refused the library memory or a system call. */
 uint64_t hp_reader_refusals(const struct hp_reader *reader);
 

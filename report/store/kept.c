@@ -226,6 +226,7 @@ static void recorded_put(struct hp_kept_writer *writer, const struct hp_kept_sou
 		.kinds = hp_segment_recorded_kinds(source->segment),
 		.helper_cpu_ns = hp_segment_helper_cpu_ns(source->segment),
 		.interrupt_ns = hp_segment_interrupt_ns(source->segment),
+		.suspended_ns = hp_segment_suspended_ns(source->segment),
 		.bare_fine = hp_segment_bare_fine(source->segment),
 	};
 

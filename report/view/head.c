@@ -409,10 +409,18 @@ static void unsampled_write(struct hp_report *report, FILE *out)
 			hp_format_time(&whole, (double)report->model.cpu_ns));
 }
 
-/*
- * No sample includes the cost of sampling interrupts, and the program's figures exclude
- * the helper's time.
- */
+/* Clocks of times and of CPU time stand still meanwhile. */
+static void suspension_write(const struct hp_model *model, FILE *out)
+{
+	struct hp_text_cell time;
+
+	if (model->suspended_ns)
+		fprintf(out,
+			"note      the machine was suspended for %s, which is in no time of this report\n",
+			hp_format_time(&time, (double)model->suspended_ns));
+}
+
+/* The program's figures exclude the helper's time. */
 static void cost_write(struct hp_report *report, FILE *out)
 {
 	const struct hp_model *model = &report->model;
@@ -456,6 +464,7 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 	sums_write(report, out);
 	top_write(report, look, out);
 	hp_deadlocks_write(report, out);
+	suspension_write(&report->model, out);
 	cost_write(report, out);
 	unsampled_write(report, out);
 	hint_write(report, out);

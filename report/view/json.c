@@ -276,6 +276,8 @@ static void summary_add(struct hp_report *report, cJSON *root)
 		hp_json_whole(summary, "profiling_cost_error_ns", hp_whole(rint(cost.error_ns)));
 	}
 	hp_json_whole(summary, "profiling_hooks_ns", model->overhead_ns);
+	if (model->suspended_ns)
+		hp_json_whole(summary, "suspended_ns", model->suspended_ns);
 	if (cost.helper_ns > 0)
 		hp_json_whole(summary, "profiling_helper_ns", hp_whole(cost.helper_ns));
 	hp_json_whole(summary, "clock_grain_ns", hp_whole(rint(model->grain_ns)));

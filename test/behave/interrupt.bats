@@ -153,3 +153,45 @@ is_true()
 	done
 	is_true
 }
+
+# The helper's clocks are stand-ins: at its second look the machine has been asleep for 90 s.
+@test "interrupt: a machine that was suspended" {
+	mkdir bin
+	ln -s "$HP_BUILD"/hotpath* bin
+	rm bin/hotpath-sampler
+	gcc -shared -fPIC -o asleep.so -x c - <<-'EOF'
+		#include <sys/syscall.h>
+		#include <time.h>
+		#include <unistd.h>
+		int clock_gettime(clockid_t clock, struct timespec *time)
+		{
+			static int looks;
+			int result = (int)syscall(SYS_clock_gettime, clock, time);
+
+			if (clock == CLOCK_BOOTTIME && looks++)
+				time->tv_sec += 90;
+			return result;
+		}
+	EOF
+	cat >bin/hotpath-sampler <<-EOF
+		#!/bin/sh
+		LD_PRELOAD=$PWD/asleep.so exec "$HP_BUILD/hotpath-sampler" "\$@"
+	EOF
+	chmod +x bin/hotpath-sampler
+	for format in json table; do
+		HOTPATH_BIN=$PWD/bin HOTPATH_OUTPUT_FORMAT=$format HOTPATH_OUTPUT_PATH=$PWD/$format \
+			LD_PRELOAD=$HP_LIB sleep 0.1
+		eventually test -s $format
+	done
+	python3 - <<-'EOF'
+		import json
+		summary = json.load(open("json"))["summary"]
+		print(summary)
+		assert 89e9 < summary["suspended_ns"] < 91e9
+		assert summary["wall_ns"] < 80e9
+	EOF
+	grep -q '^note  *the machine was suspended for \(89\|90\)[.0-9]* s, which is in no time of this report$' table
+	LD_PRELOAD=$HP_LIB HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$PWD/awake sleep 0.1
+	eventually test -s awake
+	run ! grep -q suspended_ns awake
+}
