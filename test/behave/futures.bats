@@ -293,3 +293,26 @@ uring()
 		assert json.load(open(sys.argv[1]))["tokio_runtime"]["raw"] == []
 	END
 }
+
+@test "futures: tasks of GLib" {
+	pkg-config --exists gio-2.0 || skip "GLib's headers are not installed"
+	gcc -O1 -g -Wall -Wextra -Werror -o "$T/gtasks" "$ROOT/test/behave/programs/tasks.c" \
+		$(pkg-config --cflags --libs gio-2.0)
+	[ "$("$T/gtasks")" = "no luck, 7
+20 results, 10 failures, 20 cancelled" ]
+	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/gtasks.json \
+		LD_PRELOAD=$HP_LIB "$T/gtasks" >"$T/gtasks.out"
+	[ "$(cat "$T/gtasks.out")" = "no luck, 7
+20 results, 10 failures, 20 cancelled" ]
+	HOTPATH_WITHOUT=glib HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/without.json \
+		LD_PRELOAD=$HP_LIB "$T/gtasks" >"$T/gtasks.out"
+	python3 - "$T/gtasks.json" "$T/without.json" <<-'END'
+		import json, sys
+		# GLib's own tasks begin in GLib.
+		tasks = lambda file: [[r[key] for key in "call_count ready_count cancelled_count open_count".split()]
+		                      for r in json.load(open(file))["futures"]["data"]
+		                      if r["kind"] == "GTask" and "tasks.c" in r["label"]]
+		assert tasks(sys.argv[1]) == [[50, 30, 20, 0]], tasks(sys.argv[1])
+		assert tasks(sys.argv[2]) == [], tasks(sys.argv[2])
+	END
+}

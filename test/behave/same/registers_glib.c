@@ -150,6 +150,24 @@ static void glib_streams(void)
 	g_object_unref(stream);
 }
 
+static void glib_tasks(void)
+{
+	static GValue value = G_VALUE_INIT;
+	long task[7];
+
+	for (int i = 0; i < 7; i++)
+		task[i] = CALL(g_task_new, 0, 0, 0, 0);
+	CALL(g_task_return_error_if_cancelled, task[0]);
+	CALL(g_task_return_pointer, task[0], 0, 0);
+	CALL(g_task_return_boolean, task[1], 1);
+	CALL(g_task_return_int, task[2], 2);
+	CALL(g_task_return_value, task[3], P(g_value_init(&value, G_TYPE_INT)));
+	CALL(g_task_return_error, task[4], P(g_error_new_literal(G_IO_ERROR, 0, "an error")));
+	CALL(g_task_return_new_error, task[5], G_IO_ERROR, 0, P("%s"), P("an error"));
+	for (int i = 0; i < 7; i++)
+		g_object_unref((void *)task[i]);
+}
+
 static void glib_queues(void)
 {
 	long queue = CALL(g_async_queue_new, 0), other = CALL(g_async_queue_new_full, P(none));
@@ -186,6 +204,7 @@ void glib(void)
 	glib_locks();
 	glib_queues();
 	glib_streams();
+	glib_tasks();
 }
 #else
 void glib(void)
