@@ -23,6 +23,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/self.h"
 #include "preload/thread/state.h"
+#include "util/count.h"
 
 #define HP_SHORT_CLOCKS 20	/* short: its own time is below this many clock readings, */
 #define HP_VERY_SHORT_CLOCKS 10	/* and above this many, only after 16 checks */
@@ -136,7 +137,7 @@ static inline void long_add(const struct hp_local *me, struct hp_function *funct
 	if (self <= (int64_t)(event_least(me) << HP_FINE_BITS))
 		return;
 	function->long_self += self;
-	function->long_calls++;
+	hp_count_up(&function->long_calls);
 }
 
 /* For the first gap, only its function's timed calls are known; the estimate is rather too long. */

@@ -32,6 +32,7 @@
 #include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
+#include "util/count.h"
 #include "util/hash.h"
 
 /* Threads that cannot record point here, for good. */
@@ -71,7 +72,7 @@ static void identify(struct hp_local *me)
 	block->tid = me->tid;
 	block->pid = hp_self->pid;
 	block->base = (uintptr_t)me->base;
-	block->threads++;
+	hp_count_up(&block->threads);
 	block->start_ticks = hp_clock(me);
 	block->end_ticks = 0;
 	atomic_fetch_add_explicit(&hp_segment.header->threads_seen, 1, memory_order_relaxed);

@@ -36,6 +36,7 @@
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
 #include "segment/section_key.h"
+#include "util/count.h"
 
 /* After the thread's last destructor: frees are still counted. */
 static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
@@ -203,7 +204,7 @@ static void identify(struct hp_heap_local *me)
 	me->drops = __atomic_load_n(&hp_drops, __ATOMIC_RELAXED);
 	heap->tid = hp_confine_tid();
 	heap->pid = hp_self->pid;
-	heap->threads++;
+	hp_count_up(&heap->threads);
 	heap->first_bytes = heap->bytes + heap->temporary_bytes;
 	heap->first_live = heap->live;
 	me->last = HP_NO_BLOCK;

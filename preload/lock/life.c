@@ -32,6 +32,7 @@
 #include "preload/thread/end.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
+#include "util/count.h"
 #include "util/hash.h"
 #include "segment/section_key.h"
 
@@ -151,7 +152,7 @@ static void identify(struct hp_waiter_local *me)
 	waiter->tid = me->tid;
 	waiter->pid = hp_self->pid;
 	waiter->base = (uintptr_t)me->base;
-	waiter->threads++;
+	hp_count_up(&waiter->threads);
 	hp_end_watch(end_number, me);
 }
 

@@ -23,6 +23,7 @@
 #include "segment/layout/process.h"
 #include "segment/section_key.h"
 #include "segment/seq.h"
+#include "util/count.h"
 
 #define LABEL_MAX 512	/* bytes of a name; longer ones are truncated */
 #define RECORDS_MAX 100000	/* a damaged list must not cause an endless loop */
@@ -107,7 +108,7 @@ static void add(struct hp_loop *loop, const struct hp_loop *own)
 {
 	loop->pid = own->pid;
 	loop->tid = own->tid;
-	loop->threads++;
+	hp_count_up(&loop->threads);
 	loop->first = own->first;
 	loop->since = 0;
 	loop->until = own->until;

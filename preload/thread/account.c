@@ -16,6 +16,7 @@
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
 #include "segment/clock.h"
+#include "util/count.h"
 
 #define NAMES_MAX 64	/* names per executable; further ones are added to the last */
 
@@ -205,14 +206,17 @@ void hp_account_fold(const struct hp_process *process)
 	run = run_of(account, is_lost ? none : account->name);
 	if (!run)
 		return;
-	run->count += account->began != HP_BEGAN_AGAIN;
+	if (account->began != HP_BEGAN_AGAIN)
+		hp_count_up(&run->count);
 	status = status_of(process, account);
-	run->unknown += status < 0;
+	if (status < 0)
+		hp_count_up(&run->unknown);
 	if (status > 0) {
-		run->failed++;
+		hp_count_up(&run->failed);
 		run->status = status;
 	}
-	run->unmeasured += ending == HP_ENDING_NONE;
+	if (ending == HP_ENDING_NONE)
+		hp_count_up(&run->unmeasured);
 	run->ticks +=
 		account->lead_ticks + hp_clock_between(process->start_ticks, process->end_ticks);
 	run->lead_ns += account->lead_ns;

@@ -30,6 +30,7 @@
 #include "preload/thread/module.h"
 #include "preload/thread/room.h"
 #include "segment/clock.h"
+#include "util/count.h"
 
 static uint64_t ticks_now(void)
 {
@@ -156,7 +157,7 @@ static struct hp_process *image_before(uint64_t object, uint64_t started)
 static void fold(struct hp_process *process)
 {
 	hp_account_fold(process);
-	process->folded++;
+	hp_count_up(&process->folded);
 	process->folded_cpu_ns = process->cpu_ns;
 	process->folded_ticks += hp_clock_between(process->start_ticks, process->end_ticks);
 	process->end_ticks = 0;
