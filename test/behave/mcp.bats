@@ -242,8 +242,10 @@ END
 	npm i --no-audit --no-fund --ignore-scripts @modelcontextprotocol/sdk@1.32.2 \
 		@modelcontextprotocol/client@2.4.0 >npm.log 2>&1 || skip "npm: $(tail -n 1 npm.log)"
 	cp "$ROOT/test/behave/mcp_clients.mjs" .
-	run node mcp_clients.mjs "$HP_BUILD/hotpath" "$T/shop.seg" "$(cat "$T/url")"
+	# Tools that are given a run that does not exist also say so on stderr.
+	run bash -c 'node mcp_clients.mjs "$@" 2>clients.err' - "$HP_BUILD/hotpath" "$T/shop.seg" "$(cat "$T/url")"
 	echo "$output"
+	cat clients.err
 	[ "$status" -eq 0 ]
 	[ "${#lines[@]}" -eq 8 ]
 }
