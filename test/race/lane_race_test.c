@@ -11,6 +11,7 @@
  */
 #define key channel_key
 #include "preload/channel/channel.c"
+#include "preload/guest/thread_list.c"
 #include "preload/channel/queue.c"
 #include "preload/guest/ticks.c"
 #undef key

@@ -11,6 +11,7 @@
 #include "util/hash.h"
 
 #include "preload/guest/ticks.c"
+#include "preload/guest/thread_list.c"
 #include "preload/wait/cpu_timer.c"
 
 #define hp_place hp_code_place
@@ -51,6 +52,11 @@ bool hp_self_is_me(void)
 void *hp_pages(size_t size)
 {
 	return calloc(1, size);
+}
+
+void *hp_pages_wiped(void)
+{
+	return calloc(1, HP_PAGE);
 }
 
 void hp_pages_release(void *pages, size_t size)
