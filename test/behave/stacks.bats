@@ -274,6 +274,7 @@ teardown()
 		kill -9 "$pid" 2>/dev/null || true
 		wait "$pid" 2>/dev/null || true
 	fi
+	reports_are_possible
 }
 
 # start PROGRAM... - in the background, as $pid, with a pipe to its stdin at descriptor 9.
