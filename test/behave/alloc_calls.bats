@@ -155,5 +155,5 @@ shrinks 1 500 500 None" ]
 	EOF
 	HOTPATH_REPORT=functions-alloc HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH="$T/table" "$HP_RUN" "$T/seldom"
 	cat "$T/table"
-	grep -q '^Avg is over all calls, percentiles are over those that allocate' "$T/table"
+	grep -q '^Avg covers all calls, percentiles cover those that allocate' "$T/table"
 }
