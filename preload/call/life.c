@@ -89,7 +89,7 @@ HP_RECORD_CHECK(struct hp_block);
 static struct hp_local *local_new(const struct hp_records *kind, struct hp_block *block,
 				  uintptr_t cfa)
 {
-	struct hp_local *me = hp_pages_wiped();
+	struct hp_local *me = hp_part_wiped(sizeof(*me));
 
 	if (!me)
 		return NULL;
@@ -103,10 +103,8 @@ static struct hp_local *local_new(const struct hp_records *kind, struct hp_block
 	me->arena_end = block->arena ? me->base + block->arena_end : NULL;
 	me->row_arena = block->row_arena ? me->base + block->row_arena : NULL;
 	me->row_arena_end = block->row_arena ? me->base + block->row_arena_end : NULL;
-	if (!hp_row_init(me) || !hp_stack_init(me, cfa)) {
-		hp_pages_release(me, HP_PAGE);
+	if (!hp_row_init(me) || !hp_stack_init(me, cfa))
 		return NULL;
-	}
 	hp_record_add(kind, me);
 	return me;
 }

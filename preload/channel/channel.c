@@ -123,7 +123,8 @@ struct hp_channel_thread *hp_channel_thread_open(void)
 		return me;
 	if (!hp_channel_is_on())
 		return NULL;
-	me = hp_thread_list_get(&channel_threads, offsetof(struct hp_channel_thread, node));
+	me = hp_thread_list_get(&channel_threads, sizeof(*me),
+				offsetof(struct hp_channel_thread, node));
 	errno = saved;
 	if (!me)
 		return NULL;

@@ -196,7 +196,7 @@ struct hp_future *hp_future_of_place(struct hotpath_value *place)
 
 static struct known *cache_make(void)
 {
-	struct known *known = NULL, *made = hp_pages_wiped();
+	struct known *known = NULL, *made = hp_part_wiped(HP_PAGE);
 
 	if (made && !atomic_compare_exchange_strong(&cache, &known, made))
 		return known;	/* a page is lost, once */

@@ -4,8 +4,12 @@
  *
  * A starting thread needs a dozen small pieces, and separate mappings would be system calls that
  * make all threads of the process wait.  So small ones are cut off a larger mapping, a slab.
- * The rest of it is described by one word, its first page and the number of pages, so taking a
- * piece is one compare-exchange.  Pieces are whole pages: each can be unmapped by itself.
+ * The rest of it is described by one word, its first unit and the number of units, so taking a
+ * piece is one compare-exchange.  There are two kinds of pieces:
+ *
+ *   pages   each can be unmapped by itself
+ *   parts   lines; what a thread takes when it starts shares pages, since each page is a fault,
+ *           and thousands of threads that start at once wait for each other's faults
  */
 #include "preload/guest/pages.h"
 
@@ -24,12 +28,12 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define HP_RESERVE (UINT64_C(16) << 20) /* costs address space, and memory only for the used part */
-#define HP_RESERVE_WIPED (256 * HP_PAGE) /* number of threads */
-#define SLAB_PAGES UINT64_C(64)
-#define PIECE_MAX UINT64_C(16) /* pages; larger ones are mapped */
-#define REST_BITS 8 /* pages left, below the number of the first */
-#define TOUCH_MAX 2 /* pages of a piece that will all be written */
+#define HP_RESERVE (UINT64_C(16) << 20)	/* costs address space, and memory only for the used part */
+#define HP_RESERVE_WIPED (256 * HP_PAGE)	/* number of threads */
+#define SLAB_SIZE (64 * (uint64_t)HP_PAGE)
+#define PIECE_MAX UINT64_C(16)	/* pages; larger ones are mapped */
+#define REST_BITS 13	/* units left, below the number of the first */
+#define TOUCH_MAX 2	/* pages of a piece that will all be written */
 
 static struct {
 	char *pages;
@@ -72,60 +76,63 @@ static uint64_t pages_of(uint64_t size)
 	return (size + HP_PAGE - 1) / HP_PAGE;
 }
 
-static_assert(SLAB_PAGES < 1 << REST_BITS, "the rest of a slab fits in its bits");
+static_assert(SLAB_SIZE / HP_LINE < 1 << REST_BITS, "the rest of a slab fits in its bits");
 
-static void *piece_of(_Atomic uint64_t *rest, uint64_t wanted)
+/* Its address, divided by `unit`. */
+static uint64_t piece_of(_Atomic uint64_t *rest, uint64_t wanted)
 {
 	uint64_t left = atomic_load_explicit(rest, memory_order_relaxed), then;
 
 	do {
 		if ((left & ((1 << REST_BITS) - 1)) < wanted)
-			return NULL;
+			return 0;
 		then = left + (wanted << REST_BITS) - wanted;
 		/* Relaxed: nobody has written there. */
 	} while (!atomic_compare_exchange_weak_explicit(rest, &left, then, memory_order_relaxed,
 							memory_order_relaxed));
-	return (void *)(uintptr_t)((left >> REST_BITS) * HP_PAGE);
+	return left >> REST_BITS;
 }
 
 static void *slab_map(bool is_wiped)
 {
-	void *pages = hp_memlock_map(SLAB_PAGES * HP_PAGE, 0);
+	void *pages = hp_memlock_map(SLAB_SIZE, 0);
 
-	if (pages && is_wiped &&
-	    syscall(SYS_madvise, pages, SLAB_PAGES * HP_PAGE, MADV_WIPEONFORK) != 0) {
-		hp_memlock_unmap(pages, SLAB_PAGES * HP_PAGE);
+	if (pages && is_wiped && syscall(SYS_madvise, pages, SLAB_SIZE, MADV_WIPEONFORK) != 0) {
+		hp_memlock_unmap(pages, SLAB_SIZE);
 		return NULL;
 	}
 	return pages;
 }
 
 struct slab {
-	_Atomic uint64_t rest; /* of the newest mapping; 0 = nothing */
+	_Atomic uint64_t rest;	/* of the newest mapping; 0 = nothing */
 	_Atomic uint32_t
-		is_mapping; /* a thread is getting the next one; in its forked child, forever */
+		is_mapping;	/* a thread is getting the next one; in its forked child, forever */
+	uint32_t unit;	/* bytes */
 	bool is_wiped;
 };
 
-static struct slab usual, wiped = { .is_wiped = true };
+static struct slab pages_slab = { .unit = HP_PAGE };
+static struct slab parts_slab = { .unit = HP_LINE };
+static struct slab wiped_slab = { .unit = HP_LINE, .is_wiped = true };
 
 /* NULL = no room for a slab, or another thread is mapping one: then a separate mapping for this
  * piece will do. Changes errno. */
-static void *piece(struct slab *slab, uint64_t wanted)
+static void *piece(struct slab *slab, uint64_t size)
 {
-	char *pages = piece_of(&slab->rest, wanted);
+	uint64_t wanted = (size + slab->unit - 1) / slab->unit;
+	uint64_t at = piece_of(&slab->rest, wanted);
 
-	if (pages || atomic_exchange_explicit(&slab->is_mapping, 1, memory_order_acquire))
-		return pages;
-	pages = piece_of(&slab->rest, wanted);
-	if (!pages && (pages = slab_map(slab->is_wiped)))
+	if (at || atomic_exchange_explicit(&slab->is_mapping, 1, memory_order_acquire))
+		return (void *)(uintptr_t)(at * slab->unit);
+	at = piece_of(&slab->rest, wanted);
+	if (!at && (at = (uintptr_t)slab_map(slab->is_wiped) / slab->unit))
 		/* The rest of the previous one is never used. */
-		atomic_store_explicit(&slab->rest,
-				      ((uintptr_t)pages / HP_PAGE + wanted) << REST_BITS |
-					      (SLAB_PAGES - wanted),
-				      memory_order_relaxed);
+		atomic_store_explicit(
+			&slab->rest, (at + wanted) << REST_BITS | (SLAB_SIZE / slab->unit - wanted),
+			memory_order_relaxed);
 	atomic_store_explicit(&slab->is_mapping, 0, memory_order_release);
-	return pages;
+	return (void *)(uintptr_t)(at * slab->unit);
 }
 
 /*
@@ -138,6 +145,15 @@ static void touch(char *pages, uint64_t count)
 		*(volatile char *)(pages + i * HP_PAGE) = 0;
 }
 
+/* Its first byte on each page. */
+static void touch_part(char *part, uint64_t size)
+{
+	*(volatile char *)part = 0;
+	for (char *page = part - (uintptr_t)part % HP_PAGE + HP_PAGE; page < part + size;
+	     page += HP_PAGE)
+		*(volatile char *)page = 0;
+}
+
 void *hp_pages(uint64_t size)
 {
 	int saved = errno;
@@ -147,7 +163,7 @@ void *hp_pages(uint64_t size)
 		pages = take(reserve.pages, HP_RESERVE, &reserve.used, size);
 	} else {
 		if (pages_of(size) <= PIECE_MAX)
-			pages = piece(&usual, pages_of(size));
+			pages = piece(&pages_slab, size);
 		if (!pages)
 			pages = hp_memlock_map(size, 0);
 	}
@@ -192,30 +208,42 @@ bool hp_pages_table(void *table, uint64_t size, bool is_wiped)
 	return made || __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
-void *hp_pages_wiped(void)
+void *hp_part(uint64_t size)
 {
 	int saved = errno;
-	void *page;
+	char *part = hp_is_confined() ? NULL : piece(&parts_slab, size);
 
-	if (hp_is_confined()) {
-		page = take(reserve.wiped, HP_RESERVE_WIPED, &reserve.used_wiped, HP_PAGE);
-		if (!page)
-			hp_refused();
-		return page;
-	}
-	page = piece(&wiped, 1);
-	if (page) {
-		errno = saved;
-		return page;
-	}
-	page = hp_memlock_map(HP_PAGE, 0);
-	if (!page)
-		hp_refused();
+	if (!part)
+		part = hp_pages(size);
+	else
+		touch_part(part, size);
+	errno = saved;
+	return part;
+}
+
+/* A page of its own. Changes errno. */
+static void *page_wiped(void)
+{
+	void *page = hp_memlock_map(HP_PAGE, 0);
+
 	if (page && syscall(SYS_madvise, page, HP_PAGE, MADV_WIPEONFORK) != 0) {
-		hp_pages_release(page, HP_PAGE);
-		hp_refused();
+		hp_memlock_unmap(page, HP_PAGE);
 		page = NULL;
 	}
-	errno = saved;
 	return page;
+}
+
+void *hp_part_wiped(uint64_t size)
+{
+	int saved = errno;
+	void *part;
+
+	if (hp_is_confined())
+		part = take(reserve.wiped, HP_RESERVE_WIPED, &reserve.used_wiped, HP_PAGE);
+	else if (!(part = piece(&wiped_slab, size)))
+		part = page_wiped();
+	if (!part)
+		hp_refused();
+	errno = saved;
+	return part;
 }

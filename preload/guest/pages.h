@@ -12,8 +12,14 @@
 void *hp_pages(uint64_t size);
 void hp_pages_release(void *pages, uint64_t size);
 
-/* One page that a forked child finds zeroed; NULL = none. */
-void *hp_pages_wiped(void);
+/*
+ * Zeroed memory of less than a page, at a multiple of HP_LINE, on a page with other parts; NULL =
+ * none. It is never released. errno is kept.
+ */
+void *hp_part(uint64_t size);
+
+/* The same, up to a page, that a forked child finds zeroed. */
+void *hp_part_wiped(uint64_t size);
 
 /*
  * A table of the process that is made at most once: `table` is the address of its pointer. False =

@@ -15,6 +15,7 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/memlock.h"
 #include "preload/guest/pages.h"
+#include "segment/layout/header.h"
 
 #define HP_HUGE (UINT64_C(1) << 21)	/* of x86-64, and of arm64 with pages of 4 KiB */
 #define HP_TABLES_SPAN (UINT64_C(1) << 25)	/* address space; only the used part takes memory */
@@ -46,7 +47,7 @@ void *hp_tables_take(struct hp_tables *tables, uint64_t size)
 	char *table = tables->free;
 
 	if (!table || (uint64_t)(tables->end - table) < size)
-		return hp_pages(size);
+		return size < HP_PAGE ? hp_part(size) : hp_pages(size);
 	tables->free += size;
 	return table;
 }
@@ -56,6 +57,7 @@ void hp_tables_give(struct hp_tables *tables, void *table, uint64_t size)
 	bool is_inside =
 		tables->begin && (char *)table >= tables->begin && (char *)table < tables->end;
 
-	if (!is_inside)
+	/* Parts are never released: all of them are smaller than the table that follows. */
+	if (!is_inside && size >= HP_PAGE)
 		hp_pages_release(table, size);
 }

@@ -2,7 +2,7 @@
 /*
  * table.h - the memory of a thread's tables.
  *
- * They start with a page or two, double in size, and are accessed randomly. So
+ * They start as parts of a page, double in size, and are accessed randomly. So
  * when they become large, each access is a TLB miss: then they move into huge
  * pages, if available. A thread with few paths, like most, uses none.
  */
@@ -22,7 +22,7 @@ struct hp_tables {
 /* Tables are getting large: places later ones in huge pages. True on the first success. */
 bool hp_tables_enlarge(struct hp_tables *tables);
 
-/* Zeroed memory, a multiple of a page; NULL = none.  errno is kept. */
+/* Zeroed memory at a multiple of HP_LINE; NULL = none.  errno is kept. */
 void *hp_tables_take(struct hp_tables *tables, uint64_t size);
 
 /* Releases `table`, of `size` bytes. */

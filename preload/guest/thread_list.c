@@ -28,17 +28,17 @@ void hp_thread_list_add(struct hp_thread_list *list, struct hp_thread_node *node
 		;
 }
 
-void *hp_thread_list_get(struct hp_thread_list *list, size_t node_at)
+void *hp_thread_list_get(struct hp_thread_list *list, size_t size, size_t node_at)
 {
 	struct hp_thread_node *node = hp_thread_list_free(list);
-	char *page;
+	char *made;
 
 	if (node)
 		return hp_thread_of(node, node_at);
-	page = hp_pages_wiped();
-	if (page)
-		hp_thread_list_add(list, (struct hp_thread_node *)(void *)(page + node_at));
-	return page;
+	made = hp_part_wiped(size);
+	if (made)
+		hp_thread_list_add(list, (struct hp_thread_node *)(void *)(made + node_at));
+	return made;
 }
 
 void hp_thread_list_give(struct hp_thread_node *node)

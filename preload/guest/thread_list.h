@@ -44,8 +44,8 @@ struct hp_thread_node *hp_thread_list_free(struct hp_thread_list *list);
 /* Adds a complete struct, which the caller has. */
 void hp_thread_list_add(struct hp_thread_list *list, struct hp_thread_node *node);
 
-/* A free struct or a new wiped page, with its node at `node_at`; NULL = no memory. */
-void *hp_thread_list_get(struct hp_thread_list *list, size_t node_at);
+/* A free struct or a new wiped one of `size` bytes, with its node at `node_at`; NULL = no memory. */
+void *hp_thread_list_get(struct hp_thread_list *list, size_t size, size_t node_at);
 
 /* The thread has ended. */
 void hp_thread_list_give(struct hp_thread_node *node);

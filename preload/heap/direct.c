@@ -303,7 +303,7 @@ static struct hp_maps *maps_get(struct hp_heap_local *me)
 /* If two threads are first, one creates it, and the other's is lost. */
 static struct hp_direct *direct_new(struct hp_heap_local *me)
 {
-	struct hp_direct *direct = hp_pages_wiped(), *none = NULL;
+	struct hp_direct *direct = hp_part_wiped(sizeof(*direct)), *none = NULL;
 	struct hp_maps *maps = direct ? maps_get(me) : NULL;
 
 	static_assert(sizeof(*direct) <= HP_PAGE, "one wiped page");

@@ -135,6 +135,8 @@ struct hp_heap_local {
 	uint32_t past_count;
 	uint32_t past_mark;	/* the outermost step, if it is not code */
 	uint64_t fills_seen;	/* walker.fills when the rows were last checked */
+	void *frames;	/* room of the walker and of `past` */
+	uint32_t depth_most;	/* frames of a path; the walker has room for fewer at first */
 	struct hp_walker walker;
 };
 

@@ -161,7 +161,7 @@ static bool local_init(struct hp_heap_local *me, struct hp_heap *heap, uintptr_t
 	me->base = (char *)hp_segment.header;
 	me->id = (uint32_t)((uint64_t)((char *)heap - me->base) / HP_LINE);
 	me->epoch = &hp_self->process->heap_epoch;
-	me->walker.most = depth_most ? depth_most : 1;
+	me->depth_most = depth_most ? depth_most : 1;
 	me->walker.mode = walk_mode;
 	me->state = HP_THREAD_BUSY;
 	hp_sampled_init(me);
@@ -186,7 +186,7 @@ static struct hp_heap_local *local_get(uintptr_t sp)
 		hp_path_set_stack(me, sp);
 		return me;
 	}
-	me = hp_pages_wiped();
+	me = hp_part_wiped(sizeof(*me));
 	if (me && local_init(me, heap, sp)) {
 		hp_record_add(&kind, me);
 		return me;

@@ -23,16 +23,23 @@
 #include "util/hash.h"
 #include "util/assert.h"
 
-#define HP_ENTRIES_FIRST (UINT64_C(1) << 15)	/* bytes */
+/*
+ * At first all of this together fits into a page or two that other threads' share: a program may
+ * start thousands of threads that hardly do anything.
+ */
+#define HP_ENTRIES_FIRST (UINT64_C(1) << 11)	/* bytes */
 #define HP_ENTRIES_MAX (UINT64_C(1) << 18)
 #define HP_ENTRY_MIN (UINT64_C(2) * HP_LINE)
-#define HP_INDEX_FIRST 6	/* log2 of sets */
+#define HP_RING_SHARE 4	/* larger entries are not kept */
+#define HP_INDEX_FIRST 2	/* log2 of sets */
 #define HP_INDEX_MAX 13
-#define HP_ROWS_FIRST 8	/* log2 of the walker's pairs of rows */
+#define HP_ROWS_FIRST 4	/* log2 of the walker's pairs of rows */
 #define HP_ROWS_MAX_BITS 14
-#define HP_KNOWN_FIRST 8
+#define HP_KNOWN_FIRST 4
 #define HP_KNOWN_LARGE (UINT64_C(1) << 19)	/* bytes: from 12 288 paths on */
-#define HP_STEPS_FIRST 9
+#define HP_STEPS_FIRST 5
+#define HP_FRAMES_FIRST 16	/* of a walk */
+#define HP_FRAMES_GROWTH 4
 #define HP_STEPS_CHUNK_FIRST 59	/* steps of a heap's first chunk: 1 KiB with one unused step */
 #define HP_STEPS_CHUNK_NEXT 1019
 
@@ -87,6 +94,37 @@ static void rows_grow(struct hp_heap_local *me)
 		    bits + 2);
 }
 
+/* --- frames --- */
+
+static uint64_t lines_of(uint64_t size)
+{
+	return (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
+}
+
+static uint64_t frames_size(const struct hp_heap_local *me, uint32_t most)
+{
+	return lines_of(HP_WALK_ROOM(most)) +
+	       lines_of(most * (sizeof(*me->past) + sizeof(*me->past_ids)));
+}
+
+/* Room for walks of this many frames, empty. False = no memory, and it has the old room. */
+static bool frames_init(struct hp_heap_local *me, uint32_t most)
+{
+	char *room = hp_tables_take(&me->tables, frames_size(me, most));
+
+	if (!room)
+		return false;
+	if (me->frames)
+		hp_tables_give(&me->tables, me->frames, frames_size(me, me->walker.most));
+	me->frames = room;
+	hp_walk_settle(&me->walker, room, most);
+	hp_walk_forget(&me->walker);
+	me->past = (uintptr_t *)(void *)(room + lines_of(HP_WALK_ROOM(most)));
+	me->past_ids = (uint32_t *)(me->past + most);
+	me->past_count = 0;
+	return true;
+}
+
 /* --- the cache --- */
 
 static struct hp_path_entry *entry_at(const struct hp_heap_local *me, uint64_t place)
@@ -110,7 +148,7 @@ static void entries_clear(struct hp_heap_local *me)
 /* As many numbers as the ring has room for entries; 0 is the first entry's. */
 static uint32_t numbers_bits(uint64_t size)
 {
-	uint32_t bits = 10;
+	uint32_t bits = 6;
 
 	while (UINT64_C(1) << bits < size / HP_ENTRY_MIN)
 		bits++;
@@ -187,13 +225,14 @@ static struct hp_path_entry *ring_take(struct hp_heap_local *me, uint32_t size)
 	return entry;
 }
 
-/* A ring that was filled twice is too small for this program. */
-static void entries_grow(struct hp_heap_local *me)
+/* A ring that was filled twice, or has no room for `wanted`, is too small for this program. */
+static void entries_grow(struct hp_heap_local *me, uint64_t wanted)
 {
 	uint64_t size = me->entries_size * 4;
 	uint32_t bits = 64 - me->index_shift;
 
-	if (me->wraps < 2 || me->entries_size >= HP_ENTRIES_MAX)
+	if ((me->wraps < 2 && wanted <= me->entries_size / HP_RING_SHARE) ||
+	    me->entries_size >= HP_ENTRIES_MAX)
 		return;
 	me->wraps = 0;
 	entries_init(me, size < HP_ENTRIES_MAX ? size : HP_ENTRIES_MAX,
@@ -235,8 +274,8 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 	uint32_t place, *set;
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
-	entries_grow(me);
-	if (size > me->entries_size / 4)
+	entries_grow(me, size);
+	if (size > me->entries_size / HP_RING_SHARE)
 		return;
 	entry = ring_take(me, (uint32_t)size);
 	set = hp_path_set(me, frame->pc, frame->sp);
@@ -586,6 +625,17 @@ static struct hp_site *site_of_walk(struct hp_heap_local *me)
 	return site;
 }
 
+/* False = it has room for as many as are wanted, or there is no memory. */
+static bool frames_grow(struct hp_heap_local *me)
+{
+	uint32_t most = me->walker.most;
+
+	if (most == me->depth_most)
+		return false;
+	most *= HP_FRAMES_GROWTH;
+	return frames_init(me, most < me->depth_most ? most : me->depth_most);
+}
+
 static struct hp_site *walk(struct hp_heap_local *me, const struct hp_path_frame *frame)
 {
 	struct hp_walker *walker = &me->walker;
@@ -593,7 +643,9 @@ static struct hp_site *walk(struct hp_heap_local *me, const struct hp_path_frame
 
 	if (HP_UNLIKELY(frame->sp < walker->home_low))
 		hp_readable_home(walker, frame->sp);
-	hp_walk(walker, frame->pc, frame->sp, frame->fp);
+	do
+		hp_walk(walker, frame->pc, frame->sp, frame->fp);
+	while (HP_UNLIKELY(walker->is_cut) && frames_grow(me));
 	heap->walks++;
 	heap->incomplete += !walker->is_complete && !walker->is_cut;
 	heap->cut += walker->is_cut;
@@ -697,17 +749,13 @@ static void set_start(struct hp_walker *walker)
 static bool walker_init(struct hp_heap_local *me)
 {
 	struct hp_walker *walker = &me->walker;
-	void *room = hp_pages(HP_WALK_ROOM(walker->most));
 
 	walker->is_readable = hp_readable_few;
 	set_start(walker);
-	if (!room)
-		return false;
-	hp_walk_settle(walker, room, walker->most);
-	me->past = hp_pages(walker->most * (sizeof(*me->past) + sizeof(*me->past_ids)));
-	me->past_ids = (uint32_t *)(me->past + walker->most);
-	return me->past && table_widen(me, (void **)&walker->rows, &walker->row_shift,
-				       2 * sizeof(*walker->rows), HP_ROWS_FIRST);
+	return frames_init(me,
+			   me->depth_most < HP_FRAMES_FIRST ? me->depth_most : HP_FRAMES_FIRST) &&
+	       table_widen(me, (void **)&walker->rows, &walker->row_shift,
+			   2 * sizeof(*walker->rows), HP_ROWS_FIRST);
 }
 
 static bool other_init(struct hp_heap_local *me)

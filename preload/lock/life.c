@@ -36,7 +36,7 @@
 #include "util/hash.h"
 #include "segment/section_key.h"
 
-#define HP_KNOWN_FIRST 8	/* log2 of the places of a new thread */
+#define HP_KNOWN_FIRST 4	/* log2 of the places of a new thread */
 
 /* Threads that do not record point here: for good, and while they are being opened. */
 static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
@@ -109,15 +109,13 @@ static uint64_t clock_cost(const struct hp_waiter_local *me)
 static struct hp_waiter_local *local_new(const struct hp_records *kind, struct hp_waiter *waiter)
 {
 	uint64_t size = (UINT64_C(1) << HP_KNOWN_FIRST) * sizeof(uint64_t);
-	struct hp_waiter_local *me = hp_pages_wiped();
+	struct hp_waiter_local *me = hp_part_wiped(sizeof(*me));
 
 	if (!me)
 		return NULL;
-	me->known = hp_pages(size);
-	if (!me->known) {
-		hp_pages_release(me, HP_PAGE);
+	me->known = hp_part(size);
+	if (!me->known)
 		return NULL;
-	}
 	me->known_shift = 64 - HP_KNOWN_FIRST;
 	me->waiter = waiter;
 	me->base = (char *)hp_segment.header;

@@ -82,7 +82,8 @@ static bool known_grow(struct hp_waiter_local *me)
 {
 	uint64_t count = UINT64_C(1) << (64 - me->known_shift);
 	uint64_t *old = me->known;
-	uint64_t *wide = hp_pages(2 * count * sizeof(*wide));
+	uint64_t size = count * sizeof(*old);
+	uint64_t *wide = 2 * size < HP_PAGE ? hp_part(2 * size) : hp_pages(2 * size);
 
 	if (!wide)
 		return false;
@@ -91,7 +92,8 @@ static bool known_grow(struct hp_waiter_local *me)
 	for (uint64_t i = 0; i < count; i++)
 		if (old[i])
 			known_put(me, old[i]);
-	hp_pages_release(old, count * sizeof(*old));
+	if (size >= HP_PAGE)
+		hp_pages_release(old, size);
 	return true;
 }
 

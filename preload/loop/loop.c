@@ -361,7 +361,7 @@ static struct hp_looper *open_thread(void)
 		return me;
 	if (!is_on())
 		return NULL;
-	me = hp_thread_list_get(&loopers, offsetof(struct hp_looper, node));
+	me = hp_thread_list_get(&loopers, sizeof(*me), offsetof(struct hp_looper, node));
 	if (!me)
 		return NULL;
 	me->tid = hp_confine_tid();

@@ -63,7 +63,7 @@ static struct hp_streamer *streamer_open(void)
 		return me;
 	if (hp_is_confined())
 		return NULL;
-	me = hp_thread_list_get(&streamers, offsetof(struct hp_streamer, node));
+	me = hp_thread_list_get(&streamers, sizeof(*me), offsetof(struct hp_streamer, node));
 	if (!me)
 		return NULL;
 	hp_streamer_set(me);

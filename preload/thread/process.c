@@ -44,7 +44,7 @@ static void *at(uint64_t offset)
 
 bool hp_self_init(void)
 {
-	hp_self = hp_pages_wiped();
+	hp_self = hp_part_wiped(sizeof(*hp_self));
 	hp_account_image((uint32_t)getpid());
 	return hp_self != NULL;
 }
@@ -382,7 +382,7 @@ void hp_self_leave(void)
 /* NULL = no memory. */
 static struct hp_self *self_new(const struct hp_self *before)
 {
-	struct hp_self *self = hp_pages_wiped();
+	struct hp_self *self = hp_part_wiped(sizeof(*self));
 
 	if (!self)
 		return NULL;

@@ -48,9 +48,9 @@ uint32_t hp_confine_tid(void)
 	return atomic_fetch_add(&next_tid, 1);
 }
 
-void *hp_pages_wiped(void)
+void *hp_part_wiped(uint64_t size)
 {
-	return calloc(1, HP_PAGE);
+	return calloc(1, size);
 }
 
 bool hp_start(void)

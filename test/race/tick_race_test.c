@@ -54,9 +54,9 @@ void *hp_pages(size_t size)
 	return calloc(1, size);
 }
 
-void *hp_pages_wiped(void)
+void *hp_part_wiped(uint64_t size)
 {
-	return calloc(1, HP_PAGE);
+	return calloc(1, size);
 }
 
 void hp_pages_release(void *pages, size_t size)

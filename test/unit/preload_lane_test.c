@@ -36,8 +36,9 @@ uint32_t hp_confine_tid(void)
 	return 1;
 }
 
-void *hp_pages_wiped(void)
+void *hp_part_wiped(uint64_t size)
 {
+	(void)size;
 	return NULL;
 }
 

@@ -82,7 +82,7 @@ static int child_look(unsigned char *const *pages, unsigned char *kept)
 		pages[i][0] = 7;
 	}
 	for (int i = 0; i < PIECES; i++) {
-		unsigned char *mine = hp_pages_wiped();
+		unsigned char *mine = hp_part_wiped(48);
 
 		if (!mine || mine[0])
 			return 2;
@@ -102,7 +102,7 @@ TEST(pages, a_forked_child_finds_wiped_pages_empty_and_others_as_they_are)
 
 	kept[0] = 1;
 	for (int i = 0; i < PIECES; i++) {
-		pages[i] = hp_pages_wiped();
+		pages[i] = hp_part_wiped(48);
 		CHECK(pages[i] && !pages[i][0]);
 		pages[i][0] = 5;
 	}
