@@ -8,6 +8,9 @@
  * run has neither a new state nor a new name, and a process with an unchanged
  * number of threads has no new ones: the folder of its threads is read only if
  * the number differs.  A thousand idle threads: 1 ms.
+ *
+ * A new thread takes 20 to 50 us.  A program that starts thousands at once would have to share its
+ * processors with us just then, so a scan takes some of them, and later scans the others.
  */
 #include "sampler/session/watch.h"
 
@@ -29,6 +32,8 @@
 #define SHARE 1250	/* a scan takes at most 1/1250 of the time, 0.08 % */
 #define SHORTEST_NS 20000000	/* a percentage over less is noise */
 #define NEW_MANY 16
+#define NEW_LEAST 64	/* new threads of a process that a scan always takes, */
+#define NEW_NS 5000000	/* and more for so much CPU time; the rest is for the next scan */
 #define BEFORE_NS 50000000	/* from a fork to the session of the executed program */
 #define INTERVAL_MAX_MS 60000
 #define RETIRED UINT32_C(0x80000000)	/* no tid has this bit */
@@ -543,6 +548,14 @@ struct linux_dirent64 {
 	char name[];
 };
 
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
 static void meet(struct hp_watcher *watcher, struct hp_member *member, const char *name)
 {
 	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
@@ -557,7 +570,10 @@ static void meet(struct hp_watcher *watcher, struct hp_member *member, const cha
 
 static void look_for_new(struct hp_watcher *watcher, struct hp_member *member)
 {
-	_Alignas(struct linux_dirent64) char names[8192];
+	_Alignas(struct linux_dirent64) char names[2048];
+	uint64_t since_ns = own_cpu_ns();
+	uint32_t before = watcher->count;
+	bool has_time = true;
 	char path[64];
 	long size;
 
@@ -565,13 +581,14 @@ static void look_for_new(struct hp_watcher *watcher, struct hp_member *member)
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return;
-	while ((size = syscall(SYS_getdents64, folder, names, sizeof(names))) > 0) {
+	while (has_time && (size = syscall(SYS_getdents64, folder, names, sizeof(names))) > 0) {
 		for (long at = 0; at < size;) {
 			const struct linux_dirent64 *entry = (const void *)(names + at);
 
 			meet(watcher, member, entry->name);
 			at += entry->size;
 		}
+		has_time = watcher->count - before < NEW_LEAST || own_cpu_ns() - since_ns < NEW_NS;
 	}
 	close(folder);
 }
@@ -617,14 +634,6 @@ static uint64_t look_at_process(struct hp_watcher *watcher, struct hp_member *me
 }
 
 /* ---- a scan ---- */
-
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 /*
  * When the next scan is due, so that one like this takes its share. Finding
