@@ -9,13 +9,12 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define FUSE_MAGIC 0x65735546
-#define PROC_MAGIC 0x9fa0
+#include "segment/fd_prompt.h"
 
 /* Alignment leaves room for a second descriptor, which a sender may use. */
 union control {
@@ -56,11 +55,11 @@ static void close_all(const struct cmsghdr *header)
 	}
 }
 
-int hp_fd_receive(int socket, int flags)
+/* The byte of the message, and its descriptor. What came besides is closed if it `closes`. */
+static int receive(int socket, int flags, bool closes, unsigned char *byte)
 {
-	char byte;
 	union control control;
-	struct iovec part = { &byte, 1 };
+	struct iovec part = { byte, 1 };
 	struct msghdr message = {
 		.msg_iov = &part,
 		.msg_iovlen = 1,
@@ -76,7 +75,7 @@ int hp_fd_receive(int socket, int flags)
 	bool is_rights =
 		header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS;
 	if (size == 0 || !is_rights || header->cmsg_len != CMSG_LEN(sizeof(fd))) {
-		if (is_rights)
+		if (is_rights && closes)
 			close_all(header);
 		return size == 0 ? -ENODATA : -EPROTO;
 	}
@@ -84,27 +83,71 @@ int hp_fd_receive(int socket, int flags)
 	return fd;
 }
 
-/* A read from a file system that a process of the peer's serves may last forever. */
-static bool is_of_peer(int socket, int fd)
+int hp_fd_receive(int socket, int flags)
 {
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-	struct statfs system;
-	struct stat status;
+	unsigned char byte;
 
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-		return false;
-	return peer.uid == 0 ||
-	       (fstat(fd, &status) == 0 && status.st_uid == peer.uid && fstatfs(fd, &system) == 0 &&
-		system.f_type != FUSE_MAGIC && system.f_type != PROC_MAGIC);
+	return receive(socket, flags, true, &byte);
+}
+
+/* --- from another user --- */
+
+/*
+ * In a process of its own: takes the descriptor, and passes it on, or the error. Even closing
+ * a file may take forever (FUSE's FLUSH), and cannot be interrupted.
+ */
+static void check(int socket, int flags, uid_t owner, int asker)
+{
+	unsigned char byte;
+	int fd = receive(socket, flags, false, &byte);
+
+	if (fd >= 0 && hp_fd_is_prompt(fd, owner)) {
+		hp_fd_send(asker, fd);
+	} else {
+		byte = (unsigned char)(fd < 0 ? -fd : EPERM);
+		send(asker, &byte, 1, MSG_NOSIGNAL);
+	}
+	_exit(0);
+}
+
+/* A process that nobody waits for, and whose end nobody hears of. */
+static bool check_elsewhere(int socket, int flags, uid_t owner, int asker)
+{
+	pid_t child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+	int status;
+
+	if (child == 0) {
+		child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+		if (child == 0)
+			check(socket, flags, owner, asker);
+		_exit(child < 0);
+	}
+	return child > 0 && waitpid(child, &status, __WALL) == child && status == 0;
+}
+
+static int receive_from(int socket, int flags, uid_t owner)
+{
+	unsigned char error = 0;
+	int ends[2], fd = -EAGAIN;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return -errno;
+	bool is_asked = check_elsewhere(socket, flags, owner, ends[1]);
+	close(ends[1]);
+	if (is_asked)
+		fd = receive(ends[0], 0, true, &error);
+	close(ends[0]);
+	return fd == -EPROTO ? -(int)error : fd;
 }
 
 int hp_fd_receive_to_read(int socket, int flags)
 {
-	int fd = hp_fd_receive(socket, flags);
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
 
-	if (fd < 0 || geteuid() != 0 || is_of_peer(socket, fd))
-		return fd;
-	close(fd);
-	return -EPERM;
+	if (geteuid() != 0)
+		return hp_fd_receive(socket, flags);
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+		return -errno;
+	return peer.uid == 0 ? hp_fd_receive(socket, flags) : receive_from(socket, flags, peer.uid);
 }

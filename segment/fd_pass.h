@@ -20,8 +20,8 @@ int hp_fd_receive(int socket, int flags);
 
 /*
  * The same for a reader.  Root's readers open what a segment names with the rights of the file's
- * owner, so a peer other than root may only pass files of its own, on file systems that answer
- * by themselves (not FUSE or /proc): -EPERM otherwise.
+ * owner, so a peer other than root may only pass regular files of its own, of which the kernel
+ * itself answers reads (fd_prompt.h): -EPERM otherwise.
  */
 int hp_fd_receive_to_read(int socket, int flags);
 
