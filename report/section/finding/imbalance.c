@@ -8,6 +8,7 @@
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "report/name/wrapper.h"
 #include "report/section/core/list.h"
 #include "report/section/finding/queue.h"
 #include "report/section/finding/rules.h"
@@ -18,7 +19,7 @@
 
 #define TEAMS_MAX 64
 
-/* Threads that began with one function. */
+/* Threads that began with one function of the program, or were made by one. */
 struct team {
 	const struct hp_thread_row *first;
 	const struct hp_thread_row *busiest;
@@ -27,21 +28,42 @@ struct team {
 	double most_ns;
 };
 
-static bool is_team(const struct hp_thread_row *a, const struct hp_thread_row *b)
+/* The program's first function of a thread; NULL = it is a library's, which runs anything. */
+static const char *routine_of(struct hp_report *report, const struct hp_lock_birth *birth)
 {
-	return a->birth->routine.object == b->birth->routine.object &&
-	       a->birth->routine.address == b->birth->routine.address &&
-	       a->thread->pid == b->thread->pid;
+	const struct hp_symbol_spot *spot = hp_lock_routine(report, birth);
+	const char *name = spot ? spot->name : NULL;
+
+	return !name || name[0] == '[' || strstr(name, "+0x") ||
+			       strcmp(name, "execute_native_thread_routine") == 0 ||
+			       hp_wrapper_is_library(name) || hp_wrapper_is_plumbing(name)
+		       ? NULL
+		       : name;
 }
 
-static void row_add(struct team *teams, size_t *count, const struct hp_thread_row *row)
+static bool is_place(const struct hp_lock_place *a, const struct hp_lock_place *b)
+{
+	return a->object == b->object && a->address == b->address;
+}
+
+static bool is_team(struct hp_report *report, const struct hp_thread_row *a,
+		    const struct hp_thread_row *b)
+{
+	return is_place(&a->birth->routine, &b->birth->routine) &&
+	       a->thread->pid == b->thread->pid &&
+	       (routine_of(report, a->birth) ||
+		(a->birth->path == b->birth->path && is_place(&a->birth->at, &b->birth->at)));
+}
+
+static void row_add(struct hp_report *report, struct team *teams, size_t *count,
+		    const struct hp_thread_row *row)
 {
 	double ns = row->ran_ns + row->ready_ns;
 	size_t at = 0;
 
 	if (!row->birth || !row->birth->routine.address)
 		return;
-	while (at < *count && !is_team(teams[at].first, row))
+	while (at < *count && !is_team(report, teams[at].first, row))
 		at++;
 	if (at == TEAMS_MAX)
 		return;
@@ -55,23 +77,36 @@ static void row_add(struct team *teams, size_t *count, const struct hp_thread_ro
 	}
 }
 
+/* "work", or "made by Pool::start (pool.cc:40)"; fresh, NULL = not known. */
+static char *subject_of(struct hp_report *report, const struct hp_lock_birth *birth)
+{
+	const char *routine = routine_of(report, birth);
+	char *maker, *subject;
+
+	if (routine)
+		return hp_xprintf("of %s", routine);
+	if (birth->path == HP_NONE)
+		return NULL;
+	maker = hp_lock_holder_text(report, &birth->at, birth->path);
+	subject = maker[0] == '[' || maker[0] == '?' ? NULL : hp_xprintf("made by %s", maker);
+	free(maker);
+	return subject;
+}
+
 static void team_add(struct hp_survey *survey, const struct team *team, double gain)
 {
-	const struct hp_symbol_spot *spot = hp_lock_routine(survey->report, team->first->birth);
+	char *subject = subject_of(survey->report, team->first->birth), *thread;
 	struct hp_finding *finding;
 	struct hp_text_cell most, mean;
-	char *thread;
 
 	/* Threads of a library without names are not the user's. */
-	if (!spot || !spot->name || spot->name[0] == '[')
+	if (!subject)
 		return;
 	thread = hp_thread_text(team->busiest);
-	finding = hp_finding_add(survey, &hp_rule_imbalance,
-				 hp_answer_name(survey->report, spot->name));
-	finding->advice = hp_xprintf(
-		"Spread the work evenly: one of the %zu threads of %s has much more to do "
-		"than the others.",
-		team->count, finding->subject);
+	finding = hp_finding_add(survey, &hp_rule_imbalance, subject);
+	finding->advice = hp_xprintf("Spread the work evenly: one of the %zu threads %s has much "
+				     "more to do than the others.",
+				     team->count, subject);
 	finding->facts = hp_xprintf("%s ran for %s, all of them for %s on average", thread,
 				    hp_format_time(&most, team->busiest->ran_ns),
 				    hp_format_time(&mean, team->ran_ns / (double)team->count));
@@ -83,14 +118,23 @@ static void team_add(struct hp_survey *survey, const struct team *team, double g
 }
 
 /*
- * The time that its excess work took: with less work it would also have waited less for a
- * processor.
+ * The time that its excess work took, for with less work it would also have waited less for a
+ * processor; and its waits for other threads, which may have waited for it. With all work spread
+ * it still lives for `even_ns`.
  */
 static double gain_of(const struct team *team, double even_ns)
 {
-	double ran = team->busiest->ran_ns;
+	const struct hp_thread_row *row = team->busiest;
+	double waits = row->blocked_ns - row->waits_ns[HP_WAIT_FILE] -
+		       row->waits_ns[HP_THREAD_DISK] - row->waits_ns[HP_THREAD_SLEEP] -
+		       row->waits_ns[HP_THREAD_POLL] - row->waits_ns[HP_THREAD_OTHER];
+	double gain =
+		team->most_ns * (row->ran_ns - even_ns) / row->ran_ns + (waits > 0 ? waits : 0);
+	double most = row->life_ns - even_ns;
 
-	return ran > even_ns ? team->most_ns * (ran - even_ns) / ran : 0;
+	if (row->ran_ns <= even_ns)
+		return 0;
+	return gain < most ? gain : most;
 }
 
 static void find(struct hp_survey *survey)
@@ -99,7 +143,7 @@ static void find(struct hp_survey *survey)
 	size_t count = 0;
 
 	for (size_t i = 0; i < survey->threads->count; i++)
-		row_add(teams, &count, &survey->threads->rows[i]);
+		row_add(survey->report, teams, &count, &survey->threads->rows[i]);
 	for (size_t i = 0; i < count; i++) {
 		const struct team *team = &teams[i];
 		double cores =
@@ -115,14 +159,17 @@ static void find(struct hp_survey *survey)
 	free(teams);
 }
 
+static const struct hp_rule_over over[] = { { "one-busy-thread", false }, { NULL, false } };
+
 const struct hp_rule hp_rule_imbalance = {
 	.key = "imbalance",
 	.find = find,
+	.over = over,
 	.pattern =
-		"Among threads that start in the same named function, the busiest ran for at least "
-		"1.4 times the mean, and ran or was ready for at least 50% of the wall time.  The "
-		"gain is the part of that time in which it ran beyond all CPU time spread over the "
-		"cores.",
+		"Among threads that start in the same named function, or were created at the same "
+		"place, the busiest ran for at least 1.4 times the mean, and ran or was ready for "
+		"at least 50% of the wall time.  The gain is the part of that time in which it ran "
+		"beyond all CPU time spread over the cores, and its waits for other threads.",
 	.wrong =
 		"The threads have different jobs; or they write to the same cache lines: then more "
 		"running threads slow each other down.",
