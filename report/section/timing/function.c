@@ -142,12 +142,19 @@ static struct sum average_of(const struct hp_cell *cell)
 	const struct hp_model_function *f = cell->row;
 	struct sum sum = sum_of_row(cell);
 	double mean = hp_report_average(cell->report, f), part = 1 / (double)f->calls;
+	struct sum mean_sum;
 
 	if (cell->report->settings->is_exclusive && f != &cell->report->life && mean >= 0)
 		mean = sum.ns * part;
 	if (mean > 0 && sum.ns > 0)
 		part = mean / sum.ns;
-	return (struct sum){ mean, sum.low_ns * part, sum.high_ns * part };
+	mean_sum = (struct sum){ mean, sum.low_ns * part, sum.high_ns * part };
+	/* A recursive function's mean is not from the total, which may be too short to tell. */
+	if (mean >= 0 && mean_sum.low_ns > mean)
+		mean_sum.low_ns = mean;
+	if (mean_sum.high_ns < mean)
+		mean_sum.high_ns = mean;
+	return mean_sum;
 }
 
 static void function_average(const struct hp_cell *cell, struct hp_value *value)
