@@ -152,9 +152,10 @@ static void glib_streams(void)
 
 static void glib_tasks(void)
 {
-	static GValue value = G_VALUE_INIT;
+	static GValue value;
 	long task[7];
 
+	value = (GValue)G_VALUE_INIT;
 	for (int i = 0; i < 7; i++)
 		task[i] = CALL(g_task_new, 0, 0, 0, 0);
 	CALL(g_task_return_error_if_cancelled, task[0]);
