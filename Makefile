@@ -22,7 +22,7 @@ BASE = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)
 # Hardening flags.  In the library only for parts outside the hot paths; its stand-ins have the
 # names that _FORTIFY_SOURCE redefines.
 GUARDED := -fstack-protector-strong
-HARDEN := $(GUARDED) -fPIE $(if $(filter-out 0,$(DEBUG)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+HARDEN := $(GUARDED) -fPIE $(if $(findstring -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN_LINK := -pie -Wl,-z,relro -Wl,-z,now
 # No pairs of words in vector registers: loading a pair that was just stored word by word stalls.
 # Tail calls also with -O1: HP_TAIL of preload/heap/hook_alloc.h needs them.
