@@ -471,7 +471,7 @@ work_of_report()
 	HOTPATH_CPU=perf HOTPATH_REPORT=cpu,functions-alloc HOTPATH_OUTPUT_FORMAT=table \
 		HOTPATH_OUTPUT_PATH="$T/table" "$HP_RUN" "$T/stander"
 	head -30 "$T/table"
-	grep -Eq '^note +profiling cost [0-9.]+ [mµn]?s ± [0-9.]+ [mµn]?s \([0-9.]+% of CPU\); helper [0-9.]+ [mµn]?s$' "$T/table"
+	grep -Eq '^note +profiling cost [0-9.]+ (m|µ|n)?s ± [0-9.]+ (m|µ|n)?s \([0-9.]+% of CPU\); helper [0-9.]+ (m|µ|n)?s$' "$T/table"
 	HOTPATH_CPU=perf HOTPATH_REPORT=cpu,functions-alloc HOTPATH_OUTPUT_FORMAT=json \
 		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/stander"
 	python3 - "$T/json" <<-'END'
@@ -523,5 +523,5 @@ work_of_report()
 	END
 	HOTPATH_CPU=off HOTPATH_REPORT=threads HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH="$T/table" \
 		"$HP_RUN" "$T/alone"
-	grep -Eq '^note +profiling cost ≥[0-9.]+ [mµn]?s \([0-9.]+% of CPU\)' "$T/table"
+	grep -Eq '^note +profiling cost ≥[0-9.]+ (m|µ|n)?s \([0-9.]+% of CPU\)' "$T/table"
 }
