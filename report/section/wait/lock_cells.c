@@ -127,11 +127,21 @@ void hp_lock_get_hold_percentile(const struct hp_cell *cell, struct hp_value *va
 	value->is_bound = cell->percentile >= 100 && hp_lock_sum_is_most_bound(sum);
 }
 
+/* If not every hold was timed, the mean may be above the longest timed one: the longest is not. */
+static double hold_most(const struct hp_lock_sum *sum)
+{
+	double most = (double)sum->hold_most, mean = hold_mean(sum).ticks;
+
+	if (sum->timed + sum->sampled == 0)
+		return -1;
+	return hp_lock_sum_is_most_bound(sum) && mean > most ? mean : most;
+}
+
 void hp_lock_get_hold_most(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_lock_sum *sum = hp_cell_place(cell);
 
-	hp_lock_set_ticks(cell, sum->timed + sum->sampled ? (double)sum->hold_most : -1, value);
+	hp_lock_set_ticks(cell, hold_most(sum), value);
 	value->is_bound = hp_lock_sum_is_most_bound(sum);
 }
 
@@ -150,8 +160,9 @@ void hp_lock_get_hold_most_text(const struct hp_cell *cell, struct hp_value *val
 void hp_lock_get_hold_most_high(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_lock_sum *sum = hp_cell_place(cell);
+	double most = hold_most(sum), high = sum->hold_most_high;
 
-	hp_lock_set_ticks(cell, sum->timed + sum->sampled ? sum->hold_most_high : -1, value);
+	hp_lock_set_ticks(cell, high >= 0 && high < most ? most : most < 0 ? -1 : high, value);
 }
 
 /* --- the lock --- */
