@@ -127,7 +127,8 @@ for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
 for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
     if s["frames"][0]["function"] in ("high", "low", "late"):
         print(s["frames"][0]["function"], s["peak_bytes"], s["live_bytes"])' "$T/report" | sort | xargs)" = "high 1000000 0 late 0 300000 low 0 0 low 5000 0" ]
-	[ "$(totals peak_bytes)" -ge 1005000 ] && [ "$(totals peak_bytes)" -lt 1105000 ]
+	[ "$(totals peak_bytes)" -ge 1005000 ]
+	[ "$(totals peak_bytes)" -lt 1105000 ]
 }
 
 @test "alloc: a section that is not requested, or is excluded from auto, records nothing" {

@@ -51,7 +51,7 @@ def calls_of(trace, is_ours):
 
 
 def of_library(exported):
-    """The stack begins in libc, followed by a function of ours that is not a stand-in."""
+    """The innermost frame is in libc, and its caller is one of our functions, but not a stand-in."""
     def is_ours(call, stack):
         # Stand-ins of the wait family share the waiting function, which waits on behalf of the
         # program.

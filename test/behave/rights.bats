@@ -185,7 +185,9 @@ refused_map()
 		HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/lines"
 		timeout 60 "$HP_BUILD/hotpath" report --annotate=burn >"$BATS_TEST_TMPDIR/said" 2>&1 || [ $? = 1 ]
 		cat "$BATS_TEST_TMPDIR/said"
-		! grep -q 'no samples' "$BATS_TEST_TMPDIR/said" || skip "no CPU samples here"
+		if grep -q 'no samples' "$BATS_TEST_TMPDIR/said"; then
+			skip "no CPU samples here"
+		fi
 		grep -q "$source: .*without their text" "$BATS_TEST_TMPDIR/said"
 	done
 }

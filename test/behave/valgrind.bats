@@ -96,7 +96,7 @@ only_planted()
 	[ "$found" = "run (races.c:$PLANTED)" ] || { echo "$found"; tail -50 "$T/log"; return 1; }
 }
 
-@test "valgrind: helgrind reports the program's race, and none of ours" {
+@test "valgrind: helgrind reports the program's race and none in the library" {
 	[ -n "$HP_TEST_FULL" ] || skip "HP_TEST_FULL=1 runs it: a minute, most of it for the segment's shadow memory"
 	only_planted helgrind "$T/plain"
 }
