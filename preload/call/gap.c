@@ -73,6 +73,45 @@ static unsigned size_of(uint64_t ticks)
 	return bits - HP_GAP_MIN < HP_GAP_SIZES ? bits - HP_GAP_MIN : HP_GAP_SIZES - 1;
 }
 
+/* Replaces the shortest one, or takes an unused place. */
+static void long_gap_add(struct hp_long_gap *all, const struct hp_long_gap *gap)
+{
+	struct hp_long_gap *least = all;
+
+	for (int i = 1; i < HP_LONG_GAPS; i++)
+		if (all[i].excess < least->excess)
+			least = &all[i];
+	if (least->excess >= gap->excess)
+		return;
+	/* A reader ignores it while it is being written. */
+	least->excess = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	least->start = gap->start;
+	least->ticks = gap->ticks;
+	least->tid = gap->tid;
+	atomic_signal_fence(memory_order_seq_cst);
+	least->excess = gap->excess;
+}
+
+static void long_gap(struct hp_local *me, struct hp_gaps *gaps, const struct hp_long_gap *gap)
+{
+	if (gap->excess < (me->clock_cost * HP_LONG_GAP_CLOCKS) >> HP_FINE_BITS)
+		return;
+	if (!gaps->longest) {
+		uint64_t since = hp_clock(me);
+		bool shut = hp_gate_shut(me);
+		char *taken = hp_row_take(me, HP_LONG_GAPS * sizeof(*gap));
+
+		if (taken)
+			gaps->longest = (uint32_t)((uint64_t)(taken - me->base) / HP_LINE);
+		if (shut)
+			hp_gate_open(me, since);
+	}
+	if (gaps->longest)
+		long_gap_add((struct hp_long_gap *)(me->base + (uint64_t)gaps->longest * HP_LINE),
+			     gap);
+}
+
 /* The present gap ends with the next call, which is timed. */
 static void boost_begin(struct hp_local *me)
 {
@@ -103,6 +142,11 @@ void hp_gap_pay(struct hp_local *me, uint64_t excess)
 __attribute__((noinline)) uint64_t hp_gap_event(struct hp_local *me, const struct hp_frame *from,
 						uint64_t now, uint64_t excess, unsigned mode)
 {
+	/* Taking memory reads the clock. */
+	const struct hp_long_gap gap = { .excess = excess,
+					 .start = me->last_clock,
+					 .ticks = hp_clock_between(me->last_clock, now),
+					 .tid = me->tid };
 	uint64_t overhead = me->overhead, late;
 	struct hp_gaps *gaps;
 
@@ -115,6 +159,7 @@ __attribute__((noinline)) uint64_t hp_gap_event(struct hp_local *me, const struc
 		if (mode != HP_GAP_ALL) {
 			gaps->sizes[size_of(excess)].events++;
 			gaps->sizes[size_of(excess)].ticks += excess;
+			long_gap(me, gaps, &gap);
 		}
 	}
 	hp_gap_pay(me, excess);

@@ -25,6 +25,10 @@
  * the function, with binomial variation. Which events these are is unknown, so
  * the upper end takes the longest ones and the lower end the shortest.
  *
+ * CPU samples. Of the longest gaps, the record has the time. The function of each CPU sample in
+ * them is known once the program's functions have names (report/section/cpu/gap_samples.c); then
+ * the claim is narrowed to the function's part of these samples.
+ *
  * Nothing else is known about untimed calls. The caller's own time has the
  * rest, so its interval mirrors this one.
  */
@@ -34,17 +38,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/binomial.h"
 #include "report/base/memory.h"
 
-#define STEPS 200	/* of the share, from 0 to 1 */
+#define STEPS 200 /* of the share, from 0 to 1 */
 #define WITHIN 2.2
 #define WITHIN_FEW 3.0
 #define FEW 5
-#define CHANCE 2	/* standard deviations of a binomial number */
+#define CHANCE 2 /* standard deviations of a binomial number */
 /* Part of the function's time; beyond it, the whole is the interval */
 #define NEXT_TO_NOTHING 0.002
 #define BOOST_P (1 / 8.0)
-#define GRAIN_CLOCKS 8.0	/* clock readings: the error of one event's excess */
+#define BEYOND 0.0125 /* probability of a share beyond each end, by samples */
+#define COVERED_MIN 0.5 /* part of the long gaps' time that samples stand for */
+#define GRAIN_CLOCKS 8.0 /* clock readings: the error of one event's excess */
 
 /* Events below a node, and below those above it whose calls were not all timed. */
 struct set {
@@ -52,7 +59,10 @@ struct set {
 	double ticks[HP_GAP_MODES];
 	double size_events[HP_GAP_SIZES];
 	double size_ticks[HP_GAP_SIZES];
-	double claimed;	/* ticks of these attributed to functions */
+	double claimed; /* ticks of these attributed to functions */
+	uint32_t above; /* set of a caller further up, which is included; 0 = none */
+	double long_excess_ns; /* of the longest of them */
+	double long_ns; /* their whole length */
 };
 
 /* A node's part of them. */
@@ -68,8 +78,8 @@ struct gaps {
 	struct set *sets;
 	size_t count;
 	size_t room;
-	uint32_t *at;	/* of each node: place + 1 of its set of callees; 0 = none */
-	struct claim *claims;	/* of each node */
+	uint32_t *at; /* of each node: place + 1 of its set of callees; 0 = none */
+	struct claim *claims; /* of each node */
 };
 
 /* --- recorded data --- */
@@ -91,6 +101,8 @@ static void set_add(struct set *to, const struct set *from)
 		to->size_events[i] += from->size_events[i];
 		to->size_ticks[i] += from->size_ticks[i];
 	}
+	to->long_excess_ns += from->long_excess_ns;
+	to->long_ns += from->long_ns;
 }
 
 static void record_add(struct set *to, const struct hp_gaps *from)
@@ -112,6 +124,43 @@ static uint32_t node_at(const struct hp_model *model, uint32_t row)
 	return place & HP_PLACE_ROW ? place & ~HP_PLACE_ROW : 0;
 }
 
+static uint64_t clock_ns(const struct hp_model *model, uint64_t ticks)
+{
+	const struct hp_moment *start = &model->reader.header.start;
+
+	return start->ns + (uint64_t)((double)(ticks - start->ticks) * model->ns_per_tick);
+}
+
+/* False = unused, being written, or damaged. */
+static bool is_whole(const struct hp_model *model, const struct hp_long_gap *gap)
+{
+	return gap->excess && gap->excess <= gap->ticks &&
+	       gap->start >= model->reader.header.start.ticks && gap->start <= model->end_ticks &&
+	       gap->ticks <= model->end_ticks - gap->start;
+}
+
+static void long_gaps_read(struct hp_model *model, const struct hp_gaps *gaps, uint32_t node)
+{
+	struct hp_long_gap all[HP_LONG_GAPS];
+
+	if (!gaps->longest ||
+	    !hp_reader_copy(&model->reader, (uint64_t)gaps->longest * HP_LINE, all, sizeof(all)))
+		return;
+	for (int i = 0; i < HP_LONG_GAPS; i++) {
+		if (!is_whole(model, &all[i]))
+			continue;
+		model->gaps = hp_xgrow(model->gaps, model->gap_count, &model->gap_room,
+				       sizeof(*model->gaps));
+		model->gaps[model->gap_count++] = (struct hp_model_gap){
+			.start_ns = clock_ns(model, all[i].start),
+			.end_ns = clock_ns(model, all[i].start + all[i].ticks),
+			.excess_ns = (double)all[i].excess * model->ns_per_tick,
+			.tid = all[i].tid,
+			.node = node
+		};
+	}
+}
+
 static void records_read(struct gaps *g)
 {
 	struct hp_reader *reader = &g->model->reader;
@@ -127,7 +176,32 @@ static void records_read(struct gaps *g)
 			if (!g->at[node])
 				g->at[node] = set_new(g);
 			record_add(&g->sets[g->at[node] - 1], &gaps);
+			if (!g->model->gap_shares)
+				long_gaps_read(g->model, &gaps, node);
 		}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct hp_model_gap *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static void long_gaps_add(struct gaps *g)
+{
+	struct hp_model *model = g->model;
+
+	if (model->gap_count)
+		qsort(model->gaps, model->gap_count, sizeof(*model->gaps), by_start);
+	for (size_t i = 0; i < model->gap_count; i++) {
+		struct set *set = &g->sets[g->at[model->gaps[i].node] - 1];
+
+		set->long_excess_ns += model->gaps[i].excess_ns;
+		set->long_ns += (double)(model->gaps[i].end_ns - model->gaps[i].start_ns);
+	}
 }
 
 /*
@@ -143,8 +217,10 @@ static void sets_inherit(struct gaps *g)
 			continue;
 		if (!g->at[i])
 			g->at[i] = above;
-		else
+		else {
 			set_add(&g->sets[g->at[i] - 1], &g->sets[above - 1]);
+			g->sets[g->at[i] - 1].above = above;
+		}
 	}
 }
 
@@ -276,6 +352,84 @@ static double sampled_of(const struct gaps *g, uint32_t set)
 	return sum;
 }
 
+/* --- CPU samples --- */
+
+/* CPU samples in the long gaps of a set, ns. */
+struct seen {
+	double all;
+	double squares;
+	double own; /* in the function */
+	double unknown; /* in no instrumented function: may be in this one */
+};
+
+static bool set_includes(const struct gaps *g, uint32_t set, uint32_t part)
+{
+	while (set && set != part)
+		set = g->sets[set - 1].above;
+	return set != 0;
+}
+
+static struct seen seen_of(const struct gaps *g, uint32_t set, uint32_t function)
+{
+	struct seen seen = { .all = 0 };
+
+	for (size_t i = 0; i < g->model->gap_share_count; i++) {
+		const struct hp_model_gap_share *share = &g->model->gap_shares[i];
+
+		if (!set_includes(g, set, g->at[share->node]))
+			continue;
+		seen.all += share->ns;
+		seen.squares += share->squares;
+		if (share->function == HP_NONE)
+			seen.unknown += share->ns;
+		else if (share->function == function)
+			seen.own += share->ns;
+	}
+	return seen;
+}
+
+/* A sample of a function that has several nodes here may be in any of them. */
+static bool is_alone(const struct gaps *g, uint32_t set, size_t node)
+{
+	for (size_t i = 1; i < g->model->node_count; i++)
+		if (i != node && g->at[g->model->nodes[i].parent] == set &&
+		    g->model->nodes[i].function == g->model->nodes[node].function &&
+		    is_candidate(&g->tree->sums[i]))
+			return false;
+	return true;
+}
+
+/*
+ * A sample is in the function with the probability of its part of the long gaps' time. What these
+ * take usually may be anyone's. Nothing is known of the other gaps.
+ */
+static void claim_by_samples(const struct gaps *g, uint32_t at, size_t node, struct claim *claim)
+{
+	const struct set *set = &g->sets[at - 1];
+	struct seen seen = seen_of(g, at, g->model->nodes[node].function);
+	double whole = set->ticks[HP_GAP_USUAL] + set->ticks[HP_GAP_BOOST];
+	double scale = g->model->ns_per_tick, long_ticks = set->long_excess_ns / scale, n, low,
+	       high;
+
+	if (seen.squares <= 0 || seen.all < COVERED_MIN * set->long_ns || long_ticks > whole)
+		return;
+	n = floor(seen.all * seen.all / seen.squares);
+	low = hp_binomial_low(floor(n * seen.own / seen.all), n, BEYOND);
+	high = hp_binomial_high(ceil(n * fmin((seen.own + seen.unknown) / seen.all, 1)), n, BEYOND);
+	low = fmax(low * set->long_ns / scale - (set->long_ns / scale - long_ticks), 0);
+	high = fmin(high * set->long_ns / scale, long_ticks) + whole - long_ticks;
+	if (!is_alone(g, at, node))
+		low = 0;
+	if (low > claim->high || high < claim->low)
+		return;
+	claim->low = fmax(claim->low, low);
+	claim->high = fmin(claim->high, high);
+	if (low > 0)
+		claim->ticks =
+			seen.own / seen.all * long_ticks + claim->ticks * (1 - long_ticks / whole);
+	claim->ticks = fmin(fmax(claim->ticks, claim->low), claim->high);
+}
+
 static void claims_find(struct gaps *g)
 {
 	double *wholes = hp_xmalloc((g->count + 1) * sizeof(*wholes));
@@ -293,6 +447,7 @@ static void claims_find(struct gaps *g)
 			wholes[at] = sampled_of(g, at);
 		g->claims[i] = claim_of(&g->sets[at - 1], sum, grain);
 		claim_by_time(sum, wholes[at], &g->claims[i]);
+		claim_by_samples(g, at, i, &g->claims[i]);
 		g->sets[at - 1].claimed += g->claims[i].ticks;
 	}
 	free(wholes);
@@ -327,6 +482,7 @@ void hp_gaps_settle(const struct hp_tree *tree, struct hp_model *model)
 	records_read(&g);
 	if (g.count) {
 		g.claims = hp_xcalloc(model->node_count, sizeof(*g.claims));
+		long_gaps_add(&g);
 		sets_inherit(&g);
 		claims_find(&g);
 		claims_add(&g);

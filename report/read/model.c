@@ -29,7 +29,6 @@ struct build {
 	size_t process_room;
 	size_t thread_room;
 	size_t name_room;
-	uint64_t end_ticks;	/* the last moment known */
 	uint64_t root_end;	/* end of the root's last image, ticks */
 	uint64_t other_end;	/* end of the last of the others, as far as known */
 	double overhead_ticks;
@@ -102,7 +101,7 @@ static void read_clock(struct build *b)
 	if (!is_rate_sane(model->ns_per_tick))
 		model->ns_per_tick = 1;
 	model->grain_ns = (double)header->clock_grain * model->ns_per_tick;
-	b->end_ticks = larger(last.ticks, header->start.ticks);
+	model->end_ticks = larger(last.ticks, header->start.ticks);
 }
 
 /* --- blocks and processes --- */
@@ -144,7 +143,7 @@ static void process_times(struct build *b, struct hp_model_process *process,
 			  const struct hp_process *record)
 {
 	struct hp_model *model = b->model;
-	uint64_t end = record->end_ticks ? record->end_ticks : b->end_ticks;
+	uint64_t end = record->end_ticks ? record->end_ticks : b->model->end_ticks;
 	uint64_t life = beyond(end, record->start_ticks);
 
 	process->start_ns =
@@ -208,7 +207,7 @@ static void read_process(struct build *b, const struct hp_process *record)
 	if (process->object != HP_NONE)
 		model->objects[process->object].is_program = true;
 	process_times(b, process, record);
-	hp_account_read(model, record, b->end_ticks);
+	hp_account_read(model, record, b->model->end_ticks);
 	read_blocks(b, record->blocks, (uint32_t)model->process_count - 1);
 	read_thread_names(b, record->lockset);
 }
@@ -240,7 +239,7 @@ static void find_root(struct build *b)
 			model->root = (uint32_t)i;
 	}
 	start = model->reader.header.start.ticks;
-	end = b->root_end ? b->root_end : b->end_ticks;
+	end = b->root_end ? b->root_end : b->model->end_ticks;
 	model->root_ns = hp_model_ns(model, beyond(end, start));
 	/* A daemon's first process ends at once. */
 	model->elapsed_ns = hp_model_ns(model, beyond(larger(end, b->other_end), start));
@@ -582,12 +581,16 @@ static void record_look(struct hp_model *model, struct hp_model_record *record)
 		f->label = hp_label_new(&model->reader, label * HP_LINE);
 }
 
-static void functions_count(struct hp_model *model)
+/* The previous refresh may have found more processes, if the segment was damaged. */
+static void processes_count(struct hp_model *model)
 {
-	/* The previous refresh may have found more processes, if the segment was damaged. */
 	for (size_t i = 0; i < model->block_count; i++)
 		if (model->blocks[i].process < model->process_count)
 			model->processes[model->blocks[i].process].calls += model->blocks[i].calls;
+}
+
+static void functions_count(struct hp_model *model)
+{
 	for (size_t i = 0; i < model->record_count; i++) {
 		struct hp_model_record *record = &model->records[i];
 
@@ -607,11 +610,16 @@ static void clear(struct hp_model *model)
 	for (size_t i = 0; i < model->process_count; i++)
 		free(model->processes[i].command);
 	free(model->processes);
+	free(model->gaps);
+	free(model->gap_shares);
 	free(model->threads);
 	free(model->thread_names);
 	free(model->runs);
 	hp_model_sampling_pause(&model->sampling);
 	model->processes = NULL;
+	model->gaps = NULL;
+	model->gap_shares = NULL;
+	model->gap_count = model->gap_room = model->gap_share_count = 0;
 	model->threads = NULL;
 	model->thread_names = NULL;
 	model->runs = NULL;
@@ -642,7 +650,8 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 	read_clock(&b);
 	hp_model_build_objects(model);
 	read_processes(&b);
-	hp_tree_count(&model->build->tree, model, b.end_ticks);
+	hp_tree_count(&model->build->tree, model, model->end_ticks);
+	processes_count(model);
 	functions_count(model);
 	if (model->thread_name_count)
 		qsort(model->thread_names, model->thread_name_count, sizeof(*model->thread_names),
@@ -662,6 +671,18 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 	model->losses.lost_calls = model->reader.header.lost_calls;
 	model->losses.lost_threads = model->reader.header.lost_threads;
 	model->losses.is_damaged = model->reader.is_damaged;
+}
+
+void hp_model_take_gap_shares(struct hp_model *model, struct hp_model_gap_share *shares,
+			      size_t count)
+{
+	free(model->gap_shares);
+	model->gap_shares = shares;
+	model->gap_share_count = count;
+	functions_clear(model);
+	hp_tree_count(&model->build->tree, model, model->end_ticks);
+	functions_count(model);
+	hp_settle(&model->build->tree, model);
 }
 
 void hp_model_init(struct hp_model *model, struct hp_segment *segment)

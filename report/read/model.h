@@ -192,6 +192,23 @@ struct hp_model_thread_name {
 };
 
 /* Data missing from the report, and how much. */
+/* A recorded long gap (report/read/gap.c). */
+struct hp_model_gap {
+	uint64_t start_ns;	/* CLOCK_MONOTONIC_RAW */
+	uint64_t end_ns;
+	double excess_ns;
+	uint32_t tid;
+	uint32_t node;	/* of its calls' caller */
+};
+
+/* CPU samples in the long gaps below a node that belong to one function. */
+struct hp_model_gap_share {
+	uint32_t node;
+	uint32_t function;	/* HP_NONE: of none that is instrumented */
+	double ns;	/* CPU time that they stand for, */
+	double squares;	/* and the sum over them of its squares */
+};
+
 struct hp_model_losses {
 	uint64_t refused_chunks;
 	uint64_t refusals;	/* refused by the kernel: memory outside the segment, system calls */
@@ -257,6 +274,12 @@ struct hp_model {
 	struct hp_model_thread_name *thread_names;	/* sorted by pid, tid, end */
 	size_t thread_name_count;
 	struct hp_model_sampling sampling;
+	struct hp_model_gap *gaps;	/* by tid and start */
+	size_t gap_count;
+	size_t gap_room;
+	struct hp_model_gap_share *gap_shares;	/* not known before functions have names */
+	size_t gap_share_count;
+	uint64_t end_ticks;	/* the last moment known */
 };
 
 /* Builds the model of a segment and takes it over.  Never fails: see `losses`. */
@@ -268,6 +291,10 @@ void hp_model_init(struct hp_model *model, struct hp_segment *segment);
  * The segment must be the same.
  */
 void hp_model_look(struct hp_model *model, struct hp_segment *segment);
+
+/* Takes over `shares`, and estimates the times of functions again. */
+void hp_model_take_gap_shares(struct hp_model *model, struct hp_model_gap_share *shares,
+			      size_t count);
 
 /* Releases the segment until the next refresh. The model cannot be queried meanwhile. */
 void hp_model_pause(struct hp_model *model);

@@ -9,6 +9,7 @@
 
 #include "report/base/memory.h"
 #include "report/section/core/section.h"
+#include "report/section/cpu/gap_samples.h"
 #include "report/section/order.h"
 
 struct speaker {
@@ -124,5 +125,8 @@ void hp_report_init_rest(struct hp_report *report, hp_complain complain, void *c
 	}
 	if (!report->record.is_lazy)
 		choose_sections(report, &(const struct speaker){ complain, context });
+	/* While the program runs, its figures change anyway. */
+	if (!report->record.is_lazy && !report->record.is_live)
+		hp_cpu_sample_gaps(report);
 	hp_report_settle(report, complain, context);
 }

@@ -251,8 +251,21 @@ struct hp_gaps {
 	uint32_t row;	/* set once: offset / HP_LINE of the caller's hp_row */
 	uint64_t events[HP_GAP_MODES];	/* owner */
 	uint64_t ticks[HP_GAP_MODES];	/* owner: their excess */
-	uint64_t reserved;
+	uint32_t longest;	/* owner: offset / HP_LINE of its hp_long_gap[HP_LONG_GAPS]; 0 = none */
+	uint32_t reserved;
 	struct hp_gap_size sizes[HP_GAP_SIZES];	/* owner: of the modes except HP_GAP_ALL */
+};
+
+/* The longest events of a record, except those of HP_GAP_ALL: CPU samples in them tell whose they are. */
+#define HP_LONG_GAPS 64
+#define HP_LONG_GAP_CLOCKS 4096	/* clock readings: the shortest excess that is recorded here */
+
+struct hp_long_gap {
+	uint64_t excess;	/* owner: ticks; 0 = unused, or being written */
+	uint64_t start;	/* owner: ticks */
+	uint64_t ticks;	/* owner: its length */
+	uint32_t tid;	/* owner */
+	uint32_t reserved;
 };
 
 /*
@@ -302,6 +315,7 @@ static_assert(sizeof(struct hp_results) == HP_LINE, "format: readers rely on it"
 static_assert(sizeof(struct hp_gist) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_function) == 576, "format: readers rely on it");
 static_assert(sizeof(struct hp_gaps) == 576, "format: readers rely on it");
+static_assert(sizeof(struct hp_long_gap) == 32, "format: readers rely on it");
 static_assert(sizeof(struct hp_tally) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_charge_spread) == 256, "format: readers rely on it");
 static_assert(sizeof(struct hp_charge) == 192, "format: readers rely on it");

@@ -6,7 +6,7 @@ Runs each shape of real.c RUNS times (30) with the library at real-time priority
 The truth is the program's own: how long its slow calls spun in that run, and the range of the time that the
 others took in the runs beside it.  How much of these is the caller's own is known from runs whose short calls
 do nothing (an upper bound: calls and hooks are in them) and from runs without any (a lower one).  An interval
-holds if it overlaps.  Prints, for each shape and function, how many hold and how wide they are.
+holds if it overlaps.  With SAMPLES=1 the CPU is sampled, too.  Prints, for each shape and function, how many hold and how wide they are.
 """
 import collections
 import json
@@ -23,6 +23,7 @@ SHAPES = ("constant random few last thousandth periodic burst alternating both c
 SLOW = {"alternating": "other", "both": "other", "recursion": "deep"}
 SHARED = {"alternating", "both"}  # two functions, each with half of the short calls
 CALLS = 2000000
+REPORT = "functions-timing" + (",functions-cpu" if os.environ.get("SAMPLES") else "")
 NOTHING = "void __cyg_profile_func_enter(void *f, void *s) { (void)f, (void)s; }\n" \
           "void __cyg_profile_func_exit(void *f, void *s) { (void)f, (void)s; }\n"
 
@@ -30,7 +31,7 @@ NOTHING = "void __cyg_profile_func_enter(void *f, void *s) { (void)f, (void)s; }
 def run(folder, shape, seed, library=None, *what):
     """(ns of the loop, ns of slow calls by function, rows of the report by name)"""
     calls = CALLS // (4 if shape == "recursion" else 1)
-    environ = dict(os.environ, LD_PRELOAD=library or folder + "/nothing.so", HOTPATH_REPORT="functions-timing",
+    environ = dict(os.environ, LD_PRELOAD=library or folder + "/nothing.so", HOTPATH_REPORT=REPORT,
                    HOTPATH_OUTPUT_FORMAT="json", HOTPATH_OUTPUT_PATH=folder + "/report", HOTPATH_KEEP="0",
                    HOTPATH_FUNCTIONS_LIMIT="0")
     said = subprocess.run(["chrt", "-R", "-f", "1", folder + "/real", shape, str(calls), str(seed), *what], env=environ, check=True,
