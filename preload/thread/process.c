@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -225,6 +226,14 @@ static struct hp_process *process_get(void)
 	return process;
 }
 
+/* The thread that makes the record; 0 = none. */
+static _Atomic uintptr_t opener;
+
+static uintptr_t own_thread(void)
+{
+	return (uintptr_t)pthread_self();
+}
+
 /*
  * Another thread makes the record. It may have been preempted while we keep our
  * processor, so after a while we sleep, for half a second in total. Not with
@@ -235,6 +244,9 @@ static bool opening_ends(uint32_t state)
 	static const struct timespec nap = { 0, 20000 };
 	int saved = errno;
 
+	/* Our connection to the helper passes the stand-ins of socket functions. */
+	if (atomic_load_explicit(&opener, memory_order_relaxed) == own_thread())
+		return state == HP_SELF_OPEN;
 	for (int i = 0; i < 10000 && state == HP_SELF_OPENING; i++) {
 		if (i < 1000)
 			sched_yield();
@@ -259,20 +271,10 @@ static void self_forget(void)
 	atomic_store_explicit(&hp_self->direct, NULL, memory_order_relaxed);
 }
 
-bool hp_self_open(void)
+static bool open_now(void)
 {
-	uint32_t state = HP_SELF_NONE;
 	struct hp_process *process;
 
-	if (!hp_self)
-		return false;
-	/* A child may have fewer privileges than its parent, after clone() or a raw system call. */
-	if (atomic_load_explicit(&hp_self->state, memory_order_acquire) == HP_SELF_NONE &&
-	    !hp_is_confined() && hp_level_has_changed(true))
-		hp_self_drop(false);
-	if (!atomic_compare_exchange_strong_explicit(&hp_self->state, &state, HP_SELF_OPENING,
-						     memory_order_acq_rel, memory_order_acquire))
-		return opening_ends(state);
 	if (!hp_level_enter()) {
 		atomic_store_explicit(&hp_self->state, HP_SELF_REFUSED, memory_order_release);
 		return false;
@@ -289,6 +291,25 @@ bool hp_self_open(void)
 	if (process)
 		HP_ABOVE(opened);
 	return process != NULL;
+}
+
+bool hp_self_open(void)
+{
+	uint32_t state = HP_SELF_NONE;
+
+	if (!hp_self)
+		return false;
+	/* A child may have fewer privileges than its parent, after clone() or a raw system call. */
+	if (atomic_load_explicit(&hp_self->state, memory_order_acquire) == HP_SELF_NONE &&
+	    !hp_is_confined() && hp_level_has_changed(true))
+		hp_self_drop(false);
+	if (!atomic_compare_exchange_strong_explicit(&hp_self->state, &state, HP_SELF_OPENING,
+						     memory_order_acq_rel, memory_order_acquire))
+		return opening_ends(state);
+	atomic_store_explicit(&opener, own_thread(), memory_order_relaxed);
+	bool is_open = open_now();
+	atomic_store_explicit(&opener, 0, memory_order_relaxed);
+	return is_open;
 }
 
 /*

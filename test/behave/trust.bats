@@ -188,6 +188,36 @@ workers_are_shown()
 	workers_are_shown exec
 }
 
+@test "trust: a worker does not wait for itself when it joins its new segment" {
+	needs_root
+	gcc -fno-builtin -o "$T/naps" -x c - <<-'EOF'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/resource.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			struct rusage before, after;
+			if (fork() != 0)
+				return wait(NULL) < 0;
+			free(malloc(100));
+			getrusage(RUSAGE_SELF, &before);
+			if (setgid(65534) != 0 || setuid(65534) != 0)
+				return 1;
+			free(malloc(100));
+			getrusage(RUSAGE_SELF, &after);
+			printf("%ld\n", after.ru_nvcsw - before.ru_nvcsw);
+			return 0;
+		}
+	EOF
+	HOTPATH_KEEP=0 HOTPATH_REPORT=all HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json "$HP_RUN" "$T/naps" >"$T/out"
+	# How often it slept: a request to the helper takes a few times.
+	cat "$T/out"
+	[ "$(cat "$T/out")" -lt 1000 ]
+	jq -e '.processes.raw | map(select(.name == "naps")) | .[0].runs == 2' "$T/json"
+}
+
 @test "trust: workers that dropped root without exec are in root's report, in their own segments" {
 	needs_root
 	workers_are_shown stay
