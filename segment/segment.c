@@ -308,6 +308,16 @@ static void fix_size(const struct hp_segment *segment)
 	fcntl(segment->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
 }
 
+/* Further levels belong to those that the session's own segment names. */
+static void fill_owner(const struct hp_segment *segment)
+{
+	struct hp_levels *levels = hp_segment_levels(segment);
+
+	levels->user = geteuid();
+	levels->group = getegid();
+	levels->flags = HP_LEVEL_OWNED;
+}
+
 static void fill_header(struct hp_segment *segment, const struct hp_segment_wish *wish,
 			uint32_t careful)
 {
@@ -331,6 +341,7 @@ static void fill_header(struct hp_segment *segment, const struct hp_segment_wish
 	clock_gettime(CLOCK_REALTIME, &now);
 	header->created_unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	atomic_store_explicit(&header->used, HP_PAGE, memory_order_relaxed);
+	fill_owner(segment);
 	hp_segment_recorded(segment, HP_RECORDED_KNOWN);
 	/* Readers that find the magic find all of the above. */
 	atomic_store_explicit(&header->magic, HP_MAGIC, memory_order_release);

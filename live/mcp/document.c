@@ -20,7 +20,8 @@ static const struct {
 	const char *text;
 } report_keys[] = {
 	{ "meta",
-	  "rustc:s! run:s! os:s created_at:s profiler:s! command:s source_root:s cores:i git:o" },
+	  "rustc:s! run:s! os:s created_at:s profiler:s! command:s source_root:s cores:i git:o "
+	  "segments:[@segment]! segments_refused:i" },
 	{ "summary",
 	  "wall_ns:i! cpu_ns:i! blocked_ns:i! stopped_ns:i! peak_rss_bytes:i! profiling_cost_ns:i! "
 	  "profiling_cost_low_ns:i profiling_cost_high_ns:i "

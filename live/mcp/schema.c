@@ -64,6 +64,7 @@ static const struct text shapes[] = {
 	{ "side", "name:s! runs:i! ready_percent:n?" },
 	{ "session", "pid:i! comm:s! session:s! port:i! uptime_ns:i! is_this:b!" },
 	{ "run", "run:s! pid:i! comm:s started:s elapsed_ns:i size_bytes:i! label:s" },
+	{ "segment", "uid:i gid:i runs:i! pids:[i]! bytes:i! complete:b! tainted:b!" },
 	{ "topic", "topic:s! meaning:s! next:s! schema:o" },
 };
 

@@ -218,9 +218,12 @@ static void read_processes(struct build *b)
 	struct hp_process record;
 	uint64_t at = hp_reader_processes(reader);
 
+	hp_levels_read(&b->model->levels, reader);
 	for (; hp_reader_step(reader, at, &record, sizeof(record));
-	     at = hp_reader_after(reader, at, record.next))
+	     at = hp_reader_after(reader, at, record.next)) {
+		hp_levels_add(&b->model->levels, reader, at, &record);
 		read_process(b, &record);
+	}
 }
 
 /* The root process may have been several images: use the one with the most data. */

@@ -21,6 +21,7 @@
 #include "report/read/account.h"
 #include "report/read/sampling.h"
 #include "report/read/label.h"
+#include "report/read/level.h"
 #include "report/read/reader.h"
 #include "segment/layout/call.h"
 
@@ -280,6 +281,7 @@ struct hp_model {
 	struct hp_model_gap_share *gap_shares;	/* not known before functions have names */
 	size_t gap_share_count;
 	uint64_t end_ticks;	/* the last moment known */
+	struct hp_model_levels levels;
 };
 
 /* Builds the model of a segment and takes it over.  Never fails: see `losses`. */

@@ -61,8 +61,7 @@ static void parts_init(struct hp_reader *reader)
 		part_init(reader, i);
 }
 
-/* The part of an offset; 0 = the session's own, else its place + 1. */
-static uint32_t part_of(const struct hp_reader *reader, uint64_t offset)
+uint32_t hp_reader_part_of(const struct hp_reader *reader, uint64_t offset)
 {
 	uint32_t i = 0;
 
@@ -77,7 +76,7 @@ static uint64_t first_from(const struct hp_reader *reader, uint32_t part)
 	for (; part <= reader->part_count; part++) {
 		uint64_t at = part ? reader->parts[part - 1].processes : reader->header.processes;
 
-		if (at && part_of(reader, at) == part)
+		if (at && hp_reader_part_of(reader, at) == part)
 			return at;
 	}
 	return 0;
@@ -113,7 +112,7 @@ static struct hp_user user_of_part(const struct hp_reader *reader, uint64_t begi
 	const struct hp_levels *levels = hp_segment_levels(&reader->segment);
 
 	for (uint32_t i = 0; levels && i < HP_LEVELS_MAX && !is_tainted(reader, begin); i++)
-		if (levels->at[i].begin == begin)
+		if (levels->at[i].begin == begin && (levels->at[i].flags & HP_LEVEL_OWNED))
 			return (struct hp_user){ true, levels->at[i].user, levels->at[i].group };
 	return hp_user_unknown();
 }
@@ -138,9 +137,9 @@ uint64_t hp_reader_processes(const struct hp_reader *reader)
 
 uint64_t hp_reader_after(struct hp_reader *reader, uint64_t at, uint64_t next)
 {
-	uint32_t part = part_of(reader, at);
+	uint32_t part = hp_reader_part_of(reader, at);
 
-	if (next && part_of(reader, next) == part)
+	if (next && hp_reader_part_of(reader, next) == part)
 		return next;
 	/* A list must not lead into another process's records. */
 	reader->is_damaged |= next != 0;

@@ -51,6 +51,9 @@ void hp_reader_restart(struct hp_reader *reader, unsigned times);
 uint64_t hp_reader_processes(const struct hp_reader *reader);
 uint64_t hp_reader_after(struct hp_reader *reader, uint64_t at, uint64_t next);
 
+/* The segment of an offset: 0 = the session's own, else its place in `parts` + 1. */
+uint32_t hp_reader_part_of(const struct hp_reader *reader, uint64_t offset);
+
 /* Reads the heads of the lists of objects again. */
 void hp_reader_objects(struct hp_reader *reader);
 

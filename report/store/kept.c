@@ -173,13 +173,55 @@ static void range_put(struct hp_kept_writer *writer, const struct hp_kept_source
 		done = part_put(writer, source, from > done ? from : done, to);
 }
 
-/* The offsets of the segments of other levels, then each segment without its header. */
-static void levels_put(struct hp_kept_writer *writer, const struct hp_parts *parts)
+static uint32_t flags_of(const struct hp_segment *segment, uint64_t begin, uint32_t flags)
 {
-	struct hp_levels levels = { .count = parts->count };
+	const struct hp_header *header = (const void *)((const char *)segment->header + begin);
+	bool is_lost = atomic_load(&header->refused) || atomic_load(&header->lost_calls) ||
+		       atomic_load(&header->lost_threads);
+
+	return (flags & HP_LEVEL_OWNED) | HP_LEVEL_KEPT | (is_lost ? HP_LEVEL_LOST : 0);
+}
+
+/* A whole segment has them. */
+static const struct hp_levels *levels_of(const struct hp_segment *segment)
+{
+	return (const void *)((const char *)segment->header + HP_LEVELS_AT);
+}
+
+/* What is known of the segment that begins there. */
+static struct hp_level_place place_of(const struct hp_segment *segment, uint64_t begin)
+{
+	const struct hp_levels *levels = levels_of(segment);
+	struct hp_level_place place = { .begin = begin };
+
+	for (uint32_t i = 0; i < HP_LEVELS_MAX; i++) {
+		if (levels->at[i].begin != begin)
+			continue;
+		place = levels->at[i];
+		place.end = 0;
+		break;
+	}
+	place.flags = flags_of(segment, begin, place.flags);
+	return place;
+}
+
+/* The offsets and owners of the segments of other levels, then each segment without its header. */
+static void levels_put(struct hp_kept_writer *writer, const struct hp_segment *segment)
+{
+	const struct hp_parts *parts = &segment->parts;
+	const struct hp_levels *own = levels_of(segment);
+	struct hp_levels levels = {
+		.count = parts->count,
+		.refused = atomic_load(&own->refused),
+		.is_tainted = atomic_load(&own->is_tainted),
+		.flags = flags_of(segment, 0, own->flags),
+		.user = own->user,
+		.group = own->group,
+		.used = atomic_load(&segment->header->used),
+	};
 
 	for (uint32_t i = 0; i < parts->count; i++)
-		levels.at[i].begin = parts->begin[i];
+		levels.at[i] = place_of(segment, parts->begin[i]);
 	lines_put(writer, HP_LEVELS_AT, (const char *)&levels, sizeof(levels));
 }
 
@@ -247,7 +289,7 @@ static void segment_put(struct hp_kept_writer *writer, const struct hp_kept_sour
 	ticking_put(writer, source);
 	looks_put(writer, source);
 	recorded_put(writer, source);
-	levels_put(writer, &source->segment->parts);
+	levels_put(writer, source->segment);
 	parts_put(writer, source, end);
 	if (source->thin)
 		lines_put(writer, end, source->thin->more, source->thin->more_size);

@@ -14,6 +14,7 @@
 #include "report/base/format.h"
 #include "report/view/cost.h"
 #include "report/view/hint.h"
+#include "report/view/levels.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
@@ -462,6 +463,7 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 	run_write(report, out);
 	port_write(report, out);
 	sums_write(report, out);
+	hp_levels_write(&report->model.levels, out);
 	top_write(report, look, out);
 	hp_deadlocks_write(report, out);
 	suspension_write(&report->model, out);

@@ -24,6 +24,7 @@
 #include "report/read/size.h"
 #include "report/section/thread/thread.h"
 #include "report/view/cost.h"
+#include "report/view/levels.h"
 #include "report/view/view.h"
 
 #define SHAPE_VERSION "0.30.3" /* of the crate whose format this is */
@@ -214,6 +215,7 @@ static void meta_add(struct hp_report *report, cJSON *root)
 		hp_json_text(meta, "command", model->processes[model->root].command);
 	hp_json_text(meta, "source_root", report->settings->source_root);
 	facts_add(facts, meta);
+	hp_levels_json(&model->levels, meta);
 }
 
 static int compare_facts(const void *left, const void *right)

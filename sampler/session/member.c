@@ -243,6 +243,7 @@ static void level_publish(struct hp_members *members, const struct hp_segment *s
 		.end = segment->size,
 		.user = level->user,
 		.group = level->group,
+		.flags = HP_LEVEL_OWNED,
 	};
 	atomic_store_explicit(&levels->count, members->segments.count - 1, memory_order_release);
 }

@@ -283,12 +283,19 @@ struct hp_recorded {
 #define HP_LEVELS_AT 2048
 #define HP_LEVELS_MAX 15	/* besides the session's own */
 
+enum hp_level_flag {
+	HP_LEVEL_OWNED = 1 << 0,	/* user and group are valid; 0 in runs kept by earlier versions */
+	HP_LEVEL_KEPT = 1 << 1,	/* set in kept runs, whose first header has all losses */
+	HP_LEVEL_LOST = 1 << 2,	/* with HP_LEVEL_KEPT: data of this one were lost */
+};
+
 struct hp_level_place {
 	uint64_t begin;	/* sampler: offset of the page before its first record */
 	uint64_t end;	/* sampler: where its offsets end: its size */
 	uint32_t user;	/* sampler: effective user and group id of the first process that requested it */
 	uint32_t group;
-	uint64_t reserved;
+	uint32_t flags;	/* sampler: enum hp_level_flag */
+	uint32_t reserved;
 };
 
 struct hp_levels {
@@ -298,8 +305,11 @@ struct hp_levels {
 	_Atomic uint32_t refused;	/* sampler: processes that got none because there are too many */
 	_Atomic uint32_t
 		is_tainted;	/* any process, sampler: 1 = one with fewer rights than this level has written here */
-	uint32_t reserved0;
-	uint64_t reserved[5];
+	uint32_t flags;	/* creator: enum hp_level_flag, of the session's own segment */
+	uint32_t user;	/* creator: its effective user and group id */
+	uint32_t group;
+	uint64_t used;	/* set in kept runs: of the session's own segment */
+	uint64_t reserved[3];
 	struct hp_level_place at[HP_LEVELS_MAX];
 	uint64_t rest[4];
 };

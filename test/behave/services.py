@@ -5,7 +5,7 @@
 see: prints the program PID and all its descendants that record, as JSON: pid, name, user, the segment that each
 writes, and its CPU time so far; and the owner of each segment by the session's own table (segment/FORMAT.md).
 check: fails unless the JSON report has a thread of each of these processes, and their CPU time, each user has one
-segment that nobody else writes, and its owner is that user.  Prints how many processes each user had.
+segment that nobody else writes, and its owner is that user, also in the report's own list.  Prints how many processes each user had.
 """
 import collections
 import json
@@ -78,6 +78,11 @@ def check(seen, report):
     assert all(len(segments) == 1 for segments in users.values()), users
     assert len(set.union(*users.values())) == len(users), users
     assert set(users) <= {seen["owner"], *seen["further"]}, (users, seen)
+    segments = report["meta"]["segments"]
+    assert [one["uid"] for one in segments] == [seen["owner"], *seen["further"]], (segments, seen)
+    for one in seen["processes"]:
+        assert any(one["pid"] in of["pids"] and of["uid"] == one["user"] for of in segments), (one, segments)
+    assert all(of["complete"] for of in segments), segments
     count = collections.Counter(one["user"] for one in seen["processes"])
     print("users:", *(f"{user}:{count[user]}" for user in sorted(count)), "owners:", seen["owner"],
           *sorted(set(seen["further"])))

@@ -188,6 +188,44 @@ workers_are_shown()
 	workers_are_shown exec
 }
 
+# owners_are_shown FILE: of the three users' segments, and each process is in that of its last user.
+owners_are_shown()
+{
+	local user pid
+	jq -c '.meta.segments' "$1"
+	jq -e '.meta.segments | length == 3' "$1"
+	jq -e '[.meta.segments[].uid] | .[0] == 0 and sort == [0, 65533, 65534]' "$1"
+	jq -e '.meta.segments | all(.gid == .uid)' "$1"
+	jq -e '.meta.segments | all(.complete and .runs >= 1 and .bytes > 0 and (.tainted | not))' "$1"
+	while read -r user pid; do
+		jq -e --argjson user "$user" --argjson pid "$pid" \
+			'[.meta.segments[] | select(.pids | index($pid)) | .uid] == [$user]' "$1"
+	done < <(awk '/^SEGMENT/ { print $2 == "root" ? 0 : $2, $4 }' "$T/out")
+}
+
+@test "trust: a report shows who owns each segment, and whether it is complete" {
+	needs_root
+	gcc -g -O1 -finstrument-functions -o "$T/levels" "$ROOT/test/behave/programs/levels.c"
+	chmod 755 "$T" "$T/levels"
+	export XDG_STATE_HOME=$T/of_owners
+	HOTPATH_REPORT=timing HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json "$HP_RUN" "$T/levels" stay 65533 65534 >"$T/out"
+	owners_are_shown "$T/json"
+	"$HP_BUILD/hotpath" report -f json >"$T/again"
+	owners_are_shown "$T/again"
+	"$HP_BUILD/hotpath" report --all >"$T/text"
+	[ "$(grep -c 'user [0-9]*, group [0-9]*: [0-9]* runs*, .*, complete$' "$T/text")" = 3 ]
+	# A session with one level has one owner, and no table of them.
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json "$HP_RUN" true
+	jq -e '[.meta.segments[].uid] == [0]' "$T/json"
+	"$HP_BUILD/hotpath" report --all >"$T/text"
+	[ "$(grep -c '^segments ' "$T/text")" = 0 ]
+	# No chunk is free in a small one.
+	HOTPATH_SEGMENT_SIZE=1M HOTPATH_REPORT=timing HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json \
+		"$HP_RUN" "$T/levels" stay 65534 >"$T/out"
+	jq -c '[.summary.refused_chunks, .meta.segments]' "$T/json"
+	jq -e '(.summary.refused_chunks + .summary.lost_threads + .summary.lost_calls > 0) == (.meta.segments | any(.complete | not))' "$T/json"
+}
+
 @test "trust: a worker does not wait for itself when it joins its new segment" {
 	needs_root
 	gcc -fno-builtin -o "$T/naps" -x c - <<-'EOF'
@@ -215,7 +253,7 @@ workers_are_shown()
 	# How often it slept: a request to the helper takes a few times.
 	cat "$T/out"
 	[ "$(cat "$T/out")" -lt 1000 ]
-	jq -e '.processes.raw | map(select(.name == "naps")) | .[0].runs == 2' "$T/json"
+	jq -e '.meta.segments | length == 2' "$T/json"
 }
 
 @test "trust: workers that dropped root without exec are in root's report, in their own segments" {

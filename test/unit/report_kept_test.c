@@ -39,6 +39,10 @@ static void build(struct fake *fake)
 		fake_call(fake, f, outer, 25000, 16000);
 	for (int i = 0; i < 200; i++)
 		fake_sampled(fake, g, inner, i & 1 ? 90 : 110, 32);
+	/* As a kept run has it. */
+	struct hp_levels *levels = (struct hp_levels *)(fake->base + HP_LEVELS_AT);
+	levels->flags = HP_LEVEL_KEPT;
+	levels->used = fake_header(fake)->used;
 }
 
 static char *names_text(const struct fake *fake)

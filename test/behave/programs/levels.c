@@ -5,7 +5,7 @@
  *
  * WAY: `exec`, and the worker becomes another image of this program; `stay`, and it continues in
  * place.  Each worker calls `worked` 7 times, and its child 5 times.  A segment that a process
- * has mapped writable is printed: "SEGMENT root INODE", "SEGMENT USER INODE".  For trust.bats.
+ * has mapped writable is printed: "SEGMENT root INODE PID", "SEGMENT USER INODE PID".  For trust.bats.
  */
 #include <grp.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ __attribute__((no_instrument_function)) static void segments_print(const char *w
 		if (strstr(line, "memfd:hotpath") &&
 		    sscanf(line, "%*s %7s %*s %*s %lu", access, &inode) == 2 &&
 		    strcmp(access, "rw-s") == 0)
-			printf("SEGMENT %s %lu\n", who, inode);
+			printf("SEGMENT %s %lu %d\n", who, inode, (int)getpid());
 	if (maps)
 		fclose(maps);
 	fflush(stdout);
