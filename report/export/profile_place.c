@@ -88,10 +88,13 @@ void hp_profile_place_asked(struct hp_report *report, hp_complain complain, void
 	}
 	name = hp_xprintf("%u-%lld", header->root_pid, (long long)header->created_unix_ns);
 	/* For processes that outlived the program: it exists and is rewritten. */
-	if (mkdirat(fd, name, 0700) == 0 || errno == EEXIST)
+	if (mkdirat(fd, name, 0700) == 0 || errno == EEXIST) {
+		/* A live report has one for each snapshot. */
+		free(report->profile_path);
 		report->profile_path = hp_xprintf("%s/%s/hp.json.gz", base, name);
-	else
+	} else {
 		say(complain, context, base, errno);
+	}
 	free(name);
 	close(fd);
 }
