@@ -414,16 +414,15 @@ static struct hp_self *self_new(const struct hp_self *before)
 	return self;
 }
 
+/*
+ * The record stays taken: before the process has another one, the helper finds it by this. The
+ * helper frees it when the process has ended.
+ */
 static void record_leave(void)
 {
-	struct hp_process *process = hp_self->process;
-
 	HP_ABOVE(drop);
 	hp_self_end(HP_ENDING_DROP, 0);
 	HP_ABOVE(leave);
-	/* The next owner finds the end that hp_self_end noted. */
-	if (hp_segment.header->root_pid != hp_self->pid && is_left(process))
-		hp_claim_end(&process->state);
 }
 
 static void leave(void)

@@ -70,6 +70,14 @@ has_users()
 	[ "$(jq -r '[.processes[].user] | unique | map(tostring) | join(" ")' "$BATS_TEST_TMPDIR/seen")" = "$*" ]
 }
 
+# The helper looks for threads now and then.
+all_are_listed()
+{
+	"$HP_BUILD/hotpath" report --session "$program" -r threads --limit=0 -f json >"$BATS_TEST_TMPDIR/live" &&
+		jq -e --slurpfile seen "$BATS_TEST_TMPDIR/seen" \
+			'[$seen[0].processes[].pid] - [.threads.raw[].pid] == []' "$BATS_TEST_TMPDIR/live"
+}
+
 # ends SIGNAL - the server ends, and all that was seen is in its one report.
 ends()
 {
@@ -105,6 +113,7 @@ ends()
 		curl -s --unix-socket s --compressed --max-time 60 http://x/file | cmp - file
 	done
 	eventually has_users 0 $nobody
+	eventually all_are_listed
 	ends QUIT
 	grep -qx "users: 0:1 $nobody:2 owners: 0 $nobody" "$BATS_TEST_TMPDIR/users"
 	[ "$(jq '[.processes.raw[] | select(.name == "nginx") | .runs] | add' "$BATS_TEST_TMPDIR/report")" -ge 3 ]
@@ -143,6 +152,7 @@ ends()
 		[ "$(jq '[.processes[] | select(.user != 0)] | length' "$BATS_TEST_TMPDIR/seen")" = 3 ]
 	}
 	eventually has_three
+	eventually all_are_listed
 	ends TERM
 	grep -qx "users: 0:1 $nobody:3 owners: 0 $nobody" "$BATS_TEST_TMPDIR/users"
 	[ "$(jq '[.processes.raw[] | select(.name == "apache2") | .runs] | add' "$BATS_TEST_TMPDIR/report")" -ge 4 ]
@@ -174,6 +184,7 @@ ends()
 	echo "get $place/file got" >&7
 	eventually cmp got file
 	eventually has_users 0 $nobody
+	eventually all_are_listed
 	exec 7>&-
 	wait $client
 	ends TERM
@@ -202,6 +213,7 @@ ends()
 	echo 'select sum(n) from t;' >&7
 	eventually grep -qx 200010000 sum
 	eventually has_users $nobody
+	eventually all_are_listed
 	exec 7>&-
 	ends INT
 	rm -rf "$PGHOST"

@@ -226,6 +226,57 @@ owners_are_shown()
 	jq -e '(.summary.refused_chunks + .summary.lost_threads + .summary.lost_calls > 0) == (.meta.segments | any(.complete | not))' "$T/json"
 }
 
+# threads_are_listed FILE - the threads of both workers, which wrote their pids to $T/pids.
+threads_are_listed()
+{
+	[ "$(wc -l <"$T/pids")" = 2 ] || return
+	jq -e --slurpfile pids "$T/pids" '[.threads.raw[].pid] as $listed | $pids - $listed == []' "$1"
+}
+
+live_is_listed()
+{
+	"$HP_BUILD/hotpath" report --session "$program" -r threads -f json >"$T/live" && threads_are_listed "$T/live"
+}
+
+@test "trust: threads of a worker that has recorded nothing since it dropped root are listed" {
+	local kind program
+	needs_root
+	gcc -fno-builtin -o "$T/quiet" -x c - <<-'EOF'
+		#include <sched.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		/* Two workers that do nothing of interest until argv[1] exists. */
+		int main(int argc, char **argv)
+		{
+			for (int i = 0; argc > 1 && i < 2; i++)
+				if (fork() == 0) {
+					free(malloc(100));
+					if (dprintf(1, "%d\n", getpid()) < 0 || setgid(65534) != 0 || setuid(65534) != 0)
+						return 1;
+					while (access(argv[1], F_OK) != 0)
+						sched_yield();
+					_exit(0);
+				}
+			while (wait(NULL) > 0)
+				;
+			return 0;
+		}
+	EOF
+	chmod a+x "$BATS_RUN_TMPDIR" "$T"
+	for kind in alloc timing; do
+		rm -f "$T/end"
+		HOTPATH_KEEP=0 HOTPATH_REPORT=$kind,threads HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json \
+			env LD_PRELOAD="$HP_LIB" "$T/quiet" "$T/end" >"$T/pids" 3>&- &
+		program=$!
+		eventually live_is_listed
+		touch "$T/end"
+		wait $program
+		threads_are_listed "$T/json"
+	done
+}
+
 @test "trust: a worker does not wait for itself when it joins its new segment" {
 	needs_root
 	gcc -fno-builtin -o "$T/naps" -x c - <<-'EOF'
