@@ -134,6 +134,31 @@ parent()
 	judge parent "$least" "$2" "$T"/r[1-5].json
 }
 
+@test "a share above 100 % is explained above the table, and only then" {
+	compile shares <<-'EOF'
+		#include <pthread.h>
+		#include <unistd.h>
+		__attribute__((noinline)) void *sleeps(void *unused) { usleep(100000); return unused; }
+		int main(int argc, char **argv)
+		{
+			pthread_t threads[4];
+			(void)argv;
+			for (int i = 0; i < argc; i++)
+				pthread_create(&threads[i], NULL, sleeps, NULL);
+			for (int i = 0; i < argc; i++)
+				pthread_join(threads[i], NULL);
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=functions-timing "$HP_RUN" "$T/shares" 2>"$T/one"
+	HOTPATH_REPORT=functions-timing "$HP_RUN" "$T/shares" two three four 2>"$T/four"
+	cat "$T/one" "$T/four"
+	grep -Eq '^sleeps .* [34][0-9]{2}\.[0-9]+%' "$T/four"
+	tr '\n' ' ' <"$T/four" | grep -q "wall time, as shares of main's: several threads make more than 100%"
+	grep -Eq '^sleeps .* [0-9]{1,2}\.[0-9]+%' "$T/one"
+	run ! grep -q 'several threads' "$T/one"
+}
+
 @test "percentiles: exact, of two durations, are those of the logged ones" {
 	up_to_3 percentiles bimodal
 }

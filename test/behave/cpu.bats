@@ -387,6 +387,44 @@ work_of_report()
 	gzip -t "$T/pprof"
 }
 
+@test "cpu: functions of the kernel are marked [k], and no others" {
+	needs_perf
+	compile reads -fno-instrument-functions <<-'END'
+		#include <fcntl.h>
+		#include <time.h>
+		#include <unistd.h>
+		static char room[1 << 20];
+		__attribute__((noinline)) static unsigned long reads_zeros(int zeros)
+		{
+			unsigned long sum = 0;
+			if (read(zeros, room, sizeof(room)) > 0)
+				for (unsigned i = 0; i < sizeof(room); i++)
+					sum += (unsigned char)room[i] * i;
+			return sum;
+		}
+		int main(void)
+		{
+			struct timespec t = { 0, 0 };
+			int zeros = open("/dev/zero", O_RDONLY);
+			while (t.tv_sec == 0 && t.tv_nsec < 300000000) {
+				reads_zeros(zeros);
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			}
+		}
+	END
+	HOTPATH_REPORT=functions-cpu "$HP_RUN" "$T/reads" 2>"$T/table"
+	"$HP_BUILD/hotpath" report -r functions-cpu -f json >"$T/json"
+	[ "$(jq .functions_cpu.has_kernel "$T/json")" = true ] || skip "the kernel may not be sampled here"
+	cat "$T/table"
+	# The kernel's names are in /proc/kallsyms if we may see it, and not in the program.
+	sed -n 's/^\([^ ]*\) \[k\].*/\1/p' "$T/table" >"$T/marked"
+	[ -s "$T/marked" ]
+	grep -q '^reads_zeros  ' "$T/table"
+	while read -r name; do
+		grep -q " $name\$" /proc/kallsyms
+	done <"$T/marked"
+}
+
 # Of 2,000,000 calls of quick() in real.c, 20 take 1 ms each, and hardly any of these are timed. Without
 # samples their time may as well be the caller's, so that the interval begins at what the others took.
 slow_calls_are_known()

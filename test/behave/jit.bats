@@ -110,6 +110,37 @@ own_rows()
 	[ "$(jq '.functions_cpu | (.sample_count - ([.raw[].self_samples] | add))' "$T/json")" = 0 ]
 }
 
+# exported [OPTION] - the names of functions in the exports of the last run, with whole stacks: $T/pprof.names
+# and $T/firefox.names.
+exported()
+{
+	"$HP_BUILD/hotpath" report "$@" --export pprof -o "$T/pprof"
+	python3 "$ROOT/test/behave/read_pprof.py" "$T/pprof" >"$T/pprof.names"
+	"$HP_BUILD/hotpath" report "$@" --export firefox -o "$T/firefox.gz"
+	python3 "$ROOT/test/behave/check_profile.py" "$T/firefox.gz" >"$T/firefox.names"
+}
+
+@test "cpu: annotate, pprof and the Firefox profile have none of the profiler's functions, unless asked for" {
+	local own view
+	HOTPATH_REPORT=functions-cpu,alloc-sites "$HP_RUN" "$T/keeper" 2>"$T/table"
+	grep -q "([0-9,]* samples" "$T/table" || skip "no samples here"
+	"$HP_BUILD/hotpath" report --internals -r functions-cpu -n 0 -f json >"$T/json"
+	own=$(jq -r '[.functions_cpu.raw[] | select(.name | test("^hp_"))] | max_by(.self_samples).name' "$T/json")
+	exported
+	for view in pprof firefox; do
+		grep -Eq '(^| )\[hotpath\]( |$)' "$T/$view.names"
+		run ! grep -Eq '(^| )hp_' "$T/$view.names"
+	done
+	run -1 "$HP_BUILD/hotpath" report --annotate "$own"
+	[[ "$output" == *"no function with samples matches '$own'"* ]]
+	exported --internals
+	for view in pprof firefox; do
+		run ! grep -Fq '[hotpath]' "$T/$view.names"
+		grep -Eq "(^| )$own( |\$)" "$T/$view.names"
+	done
+	"$HP_BUILD/hotpath" report --internals --annotate "$own" | grep -F "$own"
+}
+
 @test "cpu: each share has its error, from the number of samples" {
 	HOTPATH_REPORT=functions-cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
 		"$HP_RUN" "$T/keeper"

@@ -205,6 +205,12 @@ def rows(peer):
             assert not jsonschema.Draft202012Validator(schema).is_valid(wrong), (name, key)
 
 
+def message(peer):
+    """Prints why the section in SECTION is empty."""
+    result = call(peer, os.environ["SECTION"])
+    print(result["content"][0]["text"] if result.get("isError") else result["structuredContent"]["message"])
+
+
 def chosen(peer):
     """Chooses one of several programs, then a run; a missing one changes nothing."""
     pid, run = int(os.environ["PID"]), os.environ["RUN"]

@@ -287,6 +287,65 @@ within()
 	EOF
 }
 
+# It reads the clock, which is code of the kernel's page [vdso], and is stopped there.
+@test "offcpu: a function that was stopped has that time, and [vdso] has no row" {
+	compile stopped <<-'EOF'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		#define QUIET __attribute__((no_instrument_function))
+		static QUIET double now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+		}
+		/* The longest step of the clock is the stop. */
+		__attribute__((noinline)) double clocks(pid_t child)
+		{
+			double last = now(), longest = 0;
+			for (int i = 0; ; i++) {
+				double t = now();
+				if (t - last > longest)
+					longest = t - last;
+				last = t;
+				if (i % 1024 == 0 && waitpid(child, NULL, WNOHANG))
+					return longest;
+			}
+		}
+		int main(void)
+		{
+			pid_t child = fork();
+			if (child == 0) {
+				/* As long as the parent goes on it is not stopped yet. */
+				for (int i = 0; i < 10; i++) {
+					usleep(50000);
+					kill(getppid(), i < 9 ? SIGSTOP : SIGCONT);
+				}
+				_exit(0);
+			}
+			printf("%.0f\n", clocks(child));
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=functions-timing,functions-cpu,offcpu,bound HOTPATH_CPU=perf HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/stopped.json LD_PRELOAD=$HP_LIB "$T/stopped" >"$BATS_TEST_TMPDIR/truth"
+	python3 - "$BATS_TEST_TMPDIR"/{stopped.json,truth} <<-'EOF'
+		import json, sys
+		report = json.load(open(sys.argv[1]))
+		stopped = float(open(sys.argv[2]).read())
+		clocks = {row["name"]: row for row in report["functions_timing"]["raw"]}["clocks"]
+		assert clocks["self_ns"] >= stopped, (clocks["self_ns"], stopped)
+		for section in ("functions_cpu", "offcpu", "bound"):
+		    rows = report[section]["raw"]
+		    assert all("vdso" not in row["name"] for row in rows), (section, rows)
+		    waited = sum(row.get("blocked_ns") or 0 for row in rows if row["name"] == "clocks")
+		    assert waited <= 0.5 * stopped, (section, rows)
+	EOF
+}
+
 @test "offcpu: threads that wait too often for kernel stacks still have a place, as root, too" {
 	compile naps -fno-instrument-functions <<-'END'
 		#include <pthread.h>

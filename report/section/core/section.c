@@ -55,6 +55,12 @@ static const char *not_recorded(const struct hp_section *section, const struct h
 	       "ran";
 }
 
+/* What did not fit may have been of this section. */
+static bool may_be_lost(const struct hp_section *section, const struct hp_report *report)
+{
+	return section->needs && report->model.losses.refused_chunks;
+}
+
 const char *hp_section_none(const struct hp_section *section, struct hp_report *report)
 {
 	const char *why = not_recorded(section, report);
@@ -63,6 +69,9 @@ const char *hp_section_none(const struct hp_section *section, struct hp_report *
 		return "this version of hotpath does not record it";
 	if (why)
 		return why;
+	if (may_be_lost(section, report))
+		return "none is known, and some may be lost: the segment was full; a larger "
+		       "HOTPATH_SEGMENT_SIZE makes room";
 	return section->empty ? section->empty(report) : section->none;
 }
 
