@@ -164,6 +164,7 @@ __attribute__((noinline)) uint64_t hp_gap_event(struct hp_local *me, const struc
 	}
 	hp_gap_pay(me, excess);
 	late = hp_clock_ordered(me);
-	me->overhead = overhead + (hp_clock_between(now, late) << HP_FINE_BITS);
+	me->overhead =
+		overhead + (hp_overhead_ours(me, hp_clock_between(now, late)) << HP_FINE_BITS);
 	return late;
 }

@@ -38,10 +38,12 @@ static HP_COLD void pending_count(struct hp_local *me)
 
 void hp_gate_open(struct hp_local *me, uint64_t since)
 {
-	uint64_t now = hp_clock(me);
+	uint64_t now = hp_clock(me), took = hp_clock_between(since, now);
+	uint64_t ours = hp_overhead_ours(me, took);
 
-	hp_calls_clock(me, now);
-	me->overhead += hp_clock_between(since, now) << HP_FINE_BITS;
+	/* What is not ours is as if it came afterwards, where a noted switch is looked for. */
+	hp_calls_clock(me, now - (took - ours));
+	me->overhead += ours << HP_FINE_BITS;
 	me->block->overhead = hp_overhead_now(me);
 	me->pending_depth = 0;	/* those handlers have returned, or jumped away */
 	atomic_signal_fence(memory_order_seq_cst);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "preload/call/local.h"
+#include "preload/call/switch.h"
 
 /*
  * Calls of the present gap.  A handler that interrupts gap_next may find the
@@ -34,6 +35,22 @@ static inline void hp_calls_clock(struct hp_local *me, uint64_t now)
 static inline uint64_t hp_overhead_now(const struct hp_local *me)
 {
 	return me->overhead + hp_gap_calls(me) * me->cost_counted;
+}
+
+/*
+ * In a slow path a thread may be stopped, frozen or preempted. Clock readings that ours may take,
+ * if the kernel noted a switch since the last hook, and if not: then it may only be slow.
+ */
+#define HP_OURS_NOTED 4096
+#define HP_OURS_MOST (1 << 19)
+
+/* The part of a slow path's ticks that is our cost; the rest is the top call's. */
+static inline uint64_t hp_overhead_ours(const struct hp_local *me, uint64_t ticks)
+{
+	uint64_t readings = hp_switch_seen(me) ? HP_OURS_NOTED : HP_OURS_MOST;
+	uint64_t most = (me->clock_cost * readings) >> HP_FINE_BITS;
+
+	return most && ticks > most ? most : ticks;
 }
 
 #endif

@@ -119,6 +119,19 @@ needs_switches()
 	done
 }
 
+# As if it had been frozen, or stopped: the time is the program's, and not what hooks cost.
+@test "time that passes while the library records a new path is the program's" {
+	local timing noted told truth
+	for timing in exact adaptive; do
+		for noted in 1 2; do
+			report $timing frozen 1 $noted
+			truth=$(awk '$1 == "truth" { print $4 }' "$T/said")
+			told=$(jq '.functions_timing.raw[] | select(.name == "frozen").inclusive_ns' "$T/r.json")
+			near 2 "$told" "$truth"
+		done
+	done
+}
+
 # Rare slow calls, most of them untimed: in a function, in one of two, in the caller's own code.
 @test "adaptive: intervals hold the time of slow calls that were not timed" {
 	local runs=1 calls=2000000

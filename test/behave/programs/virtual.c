@@ -18,6 +18,8 @@
  *             processor, for a fifth of all the others' time
  *   wait      the same, but the function loses it itself
  *   steal     the same, but the kernel does not notice
+ *   frozen    4096 paths; while the library records one in 8 of them, the clock jumps by 50 ms;
+ *             with NUMBER 2 the thread loses the processor meanwhile
  *
  * In these, all calls of quick() take 4 ns except for some slow ones, without a context switch;
  * callers() calls it in a loop, and takes 2 ns for that. NUMBER is a seed.
@@ -64,6 +66,20 @@
 
 static uint64_t now = 1000000000;
 static uint64_t worked;	/* the part of it that is the program's own */
+static long jump_at;	/* the clock jumps at this reading from now on; 0 = none; */
+static bool is_jump_noted;	/* and the kernel notes that the thread lost the processor */
+
+#define JUMP 50000000
+
+static QUIET void jump(void)
+{
+	struct timespec least = { 0, 1 };
+
+	if (is_jump_noted)
+		syscall(SYS_nanosleep, &least, NULL);
+	now += JUMP;
+	worked += JUMP;
+}
 
 /* A reading takes 10 ns. */
 QUIET int clock_gettime(clockid_t clock, struct timespec *t)
@@ -71,6 +87,8 @@ QUIET int clock_gettime(clockid_t clock, struct timespec *t)
 	if (clock != CLOCK_MONOTONIC_RAW)
 		return (int)syscall(SYS_clock_gettime, clock, t);
 	now += 10;
+	if (jump_at && --jump_at == 0)
+		jump();
 	t->tv_sec = (time_t)(now / 1000000000);
 	t->tv_nsec = (long)(now % 1000000000);
 	return 0;
@@ -319,6 +337,33 @@ static QUIET void run_stalls(long calls, long stalls, void (*function)(uint64_t)
 		function(i % each ? 0 : (uint64_t)each * 10);
 }
 
+#define EACH_STEP(X) \
+	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+#define STEP_DECLARE(n) ALONE void step_##n(unsigned path);
+EACH_STEP(STEP_DECLARE)
+#define STEP_PLACE(n) step_##n,
+static void (*const steps[])(unsigned path) = { EACH_STEP(STEP_PLACE) };
+#define STEP_DEFINE(n) \
+	ALONE void step_##n(unsigned path) \
+	{ \
+		work(20); \
+		if (path) \
+			steps[path % 16](path / 16); \
+	}
+EACH_STEP(STEP_DEFINE)
+
+/* A new path has a slow path of the library, with two readings around it. */
+ALONE void frozen(bool is_noted)
+{
+	KNOWN(frozen);
+	is_jump_noted = is_noted;
+	for (unsigned path = 0; path < 4096; path++) {
+		jump_at = path % 8 == 5 ? 1 + path / 8 % 8 : 0;
+		step_0(path);
+	}
+	jump_at = 0;
+}
+
 /* ---- rare slow calls ---- */
 
 ALONE void quick(uint64_t ns)
@@ -549,6 +594,8 @@ QUIET int main(int argc, char **argv)
 			enters(1);
 	else if (strcmp(shape, "steal") == 0)
 		run_stalls(calls, number, steals);
+	else if (strcmp(shape, "frozen") == 0)
+		frozen(number == 2);
 	else if (strcmp(shape, "stall") == 0)
 		run_stalls(calls, number, stall);
 	else if (strcmp(shape, "wait") == 0)
