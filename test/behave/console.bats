@@ -543,8 +543,8 @@ comes_back_as_it_was()
 
 @test "console: each problem with a server is reported with a remedy" {
 	declare -A said=([token]='wants a token' [page]='is not JSON' [half]='partial file'
-		[foreign]='answers 404 to /profiler_status')
-	for mode in token page half foreign; do
+		[foreign]='answers 404 to /profiler_status' [many]='has more than 3000000 values')
+	for mode in token page half foreign many; do
 		console -r 100 -p "$(fake $mode)"
 		shows 'No answer'
 		shows "${said[$mode]}"

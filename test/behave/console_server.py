@@ -8,6 +8,7 @@ MODE: crate    answers as the Rust crate's server does, without our own fields
       page     answers a web page to everything
       half     ends its answers in the middle
       foreign  404 to everything, as some other server
+      many     ten million values in an answer
       hostile  names with escape sequences, odd types, huge numbers
 It ends by itself after ten minutes.
 """
@@ -95,6 +96,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.say(200, b"<html>hello</html>", "text/html")
         elif MODE == "foreign":
             self.say(404, b'{"detail": "no"}')
+        elif MODE == "many":
+            self.say(200, b'{"data":[' + b"1," * 10000000 + b"1]}")
         elif MODE == "token" and self.headers.get("Authorization") != "secret":
             self.say(401, b'{"error": "Unauthorized"}')
         else:

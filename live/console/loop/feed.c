@@ -23,6 +23,7 @@
 
 #define MS UINT64_C(1000000)
 #define LONGEST_NS (3600000 * MS)
+#define VALUES_MAX 3000000	/* of an answer; cJSON takes 64 bytes for each */
 
 struct feed_task {
 	char method[8];
@@ -51,14 +52,32 @@ static bool is_answer(const struct hp_heard *heard)
 	return heard->phase == HP_PHASE_FINE || heard->phase == HP_PHASE_OVER;
 }
 
+/*
+ * 64 MB of JSON may be 32 million numbers, which would take 2 GB. Text has separators, too, but
+ * our answers are far from the limit.
+ */
+static bool has_too_many_values(const struct hp_heard *heard)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < heard->size; i++)
+		count += heard->body[i] == ',' || heard->body[i] == '[' || heard->body[i] == '{';
+	return count > VALUES_MAX;
+}
+
 /* A body that is not JSON counts as a failure. */
 static void understand(struct hp_news *news)
 {
 	struct hp_heard *heard = &news->heard;
+	bool is_too_large = heard->body && has_too_many_values(heard);
 
-	if (heard->body)
+	if (heard->body && !is_too_large)
 		news->json = cJSON_ParseWithLength(heard->body, heard->size);
-	if (!news->json && is_answer(heard) && heard->status)
+	if (is_too_large)
+		hp_heard_say(heard, HP_PHASE_FAILS,
+			     "is this the port of a profiled program? hotpath list shows them",
+			     "The answer to %s has more than %d values", news->path, VALUES_MAX);
+	else if (!news->json && is_answer(heard) && heard->status)
 		hp_heard_say(heard, HP_PHASE_FAILS,
 			     "is this the port of a profiled program? hotpath list shows them",
 			     "The answer to %s is not JSON", news->path);
