@@ -19,6 +19,7 @@
 #include "report/base/memory.h"
 #include "report/store/live.h"
 #include "report/section/wait/lock_section.h"
+#include "report/section/core/cost_json.h"
 #include "report/view/view.h"
 #include "report/section/sections.h"
 #include "segment/clock.h"
@@ -72,7 +73,7 @@ struct hp_answer *hp_status_render(struct hp_snapshot *snapshot, const struct hp
 	hp_json_whole(said, "looked_ns", snapshot->cost_ns);
 	hp_json_whole(said, "cpu_ns", model->cpu_ns);
 	hp_json_whole(said, "rss_bytes", model->rss_kb * 1024);
-	hp_json_whole(said, "profiling_cost_ns", model->overhead_ns);
+	hp_cost_json(said, model);
 	sums_add(&snapshot->report, said);
 	return hp_answer_json(200, said);
 }

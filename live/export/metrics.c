@@ -16,6 +16,7 @@
 #include "report/base/format.h"
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
+#include "report/read/cost.h"
 #include "report/section/core/list.h"
 #include "report/section/order.h"
 #include "report/section/sections.h"
@@ -54,6 +55,7 @@ static void one(struct metrics *m, enum hp_family_kind kind, const char *name, c
 static void program_write(struct metrics *m)
 {
 	const struct hp_model *model = &m->snapshot->report.model;
+	struct hp_cost cost = hp_cost_of(model);
 	struct utsname system;
 	char os[100] = "linux";
 	struct hp_label_pair labels[] = { { "hotpath_version", HP_VERSION },
@@ -72,6 +74,12 @@ static void program_write(struct metrics *m)
 		    (double)model->rss_kb * 1024);
 	one(m, HP_FAMILY_COUNTER, "hotpath_profiling_seconds",
 	    "Cost of the profiler's hooks, all threads.", (double)model->overhead_ns / 1e9);
+	one(m, HP_FAMILY_GAUGE, "hotpath_profiling_cost_low_seconds",
+	    "CPU time that profiling cost the program, hooks included, at least.",
+	    cost.low_ns / 1e9);
+	if (!cost.is_least)
+		one(m, HP_FAMILY_GAUGE, "hotpath_profiling_cost_high_seconds", "The same, at most.",
+		    cost.high_ns / 1e9);
 }
 
 /* --- functions --- */

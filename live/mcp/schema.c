@@ -33,7 +33,8 @@ struct text {
 
 #define STATUS \
 	"pid:i! uptime:s! uptime_ns:i! comm:s command:s profiler:s is_live:b! looked_ns:i cpu_ns:i " \
-	"rss_bytes:i profiling_cost_ns:i live_bytes:i lock_wait_ns:i"
+	"rss_bytes:i profiling_cost_ns:i profiling_cost_low_ns:i profiling_cost_high_ns:i " \
+	"profiling_cost_error_ns:i profiling_hooks_ns:i profiling_helper_ns:i live_bytes:i lock_wait_ns:i"
 
 #define CALLS \
 	"function_name:s! description:s! total_elapsed_ns:i! function_ns:i! total_count:i! " \

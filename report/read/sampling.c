@@ -346,26 +346,59 @@ void hp_model_sampling_look(struct hp_model_sampling *sampling, struct hp_reader
 	sampling->generation += sampling->known < before;
 }
 
+static bool is_our_code(const struct hp_model_stack *stack, const struct hp_model_object *objects)
+{
+	return stack->object != HP_NONE && objects[stack->object].is_profiler;
+}
+
+/* A caller has a lower number, so it was handled before. */
+void hp_model_sampling_mark(struct hp_model_sampling *sampling,
+			    const struct hp_model_object *objects)
+{
+	struct hp_model_stack *stacks = sampling->stacks;
+
+	for (size_t i = 1; i < sampling->stack_count; i++) {
+		uint32_t object = stacks[i].object;
+		bool is_system = object != HP_NONE && (objects[object].kind == HP_OBJECT_KERNEL ||
+						       objects[object].kind == HP_OBJECT_VDSO);
+
+		stacks[i].is_ours = is_our_code(&stacks[i], objects) ||
+				    (is_system && stacks[stacks[i].above].is_ours);
+	}
+}
+
 void hp_model_sampling_hide(struct hp_model_sampling *sampling,
 			    const struct hp_model_object *objects)
 {
 	struct hp_model_stack *stacks = sampling->stacks;
 
-	/* A caller has a lower number, so it was handled before. */
 	for (size_t i = 1; i < sampling->stack_count; i++) {
 		struct hp_model_stack *stack = &stacks[i];
-		const struct hp_model_object *object =
-			stack->object == HP_NONE ? NULL : &objects[stack->object];
-		bool is_code = object && object->is_profiler;
-		bool is_system = object && (object->kind == HP_OBJECT_KERNEL ||
-					    object->kind == HP_OBJECT_VDSO);
+		bool is_code = is_our_code(stack, objects);
 		uint32_t parent = stack->above;
 
-		stack->is_profiler = is_code || (is_system && stacks[parent].is_profiler);
+		stack->is_profiler = stack->is_ours;
 		while (stacks[parent].is_profiler && (is_code || !stack->is_profiler))
 			parent = stacks[parent].parent;
 		stack->parent = parent;
 	}
+}
+
+struct hp_sampling_sums hp_sampling_sum(const struct hp_model_sampling *sampling)
+{
+	struct hp_sampling_sums sums = { .program_ns = 0 };
+
+	for (size_t i = 0; i < sampling->stack_count; i++) {
+		const struct hp_model_stack *stack = &sampling->stacks[i];
+
+		if (stack->is_ours) {
+			sums.our_ns += stack->cpu_ns;
+			sums.our_samples += stack->samples;
+		} else {
+			sums.program_ns += stack->cpu_ns;
+		}
+	}
+	return sums;
 }
 
 void hp_model_sampling_spoil(struct hp_model_sampling *sampling)

@@ -29,7 +29,8 @@ struct hp_model_stack {
 	int64_t guess_waits;	/* that are in `waits` since bursts slowed the program down */
 	double guess_error_ns;	/* half of a 95 % interval of that */
 	uint32_t code;	/* its object's offset in the segment */
-	bool is_profiler;	/* our library's code, or the kernel's on its behalf; only if hidden */
+	bool is_ours;	/* our library's code, or the kernel's on its behalf */
+	bool is_profiler;	/* the same, if that is hidden */
 };
 
 /* The place of a chunk of nodes. */
@@ -86,13 +87,26 @@ double hp_sampling_period_ns(const struct hp_model_sampling *sampling);
 double hp_sampling_effective(const struct hp_model_sampling *sampling, uint64_t samples,
 			     uint64_t cpu_ns);
 
+/* Samples of the program, and of our code in its threads, hidden or not. */
+struct hp_sampling_sums {
+	uint64_t program_ns;
+	uint64_t our_ns;
+	uint64_t our_samples;
+};
+
+struct hp_sampling_sums hp_sampling_sum(const struct hp_model_sampling *sampling);
+
 struct hp_model_object;
+
+/* Tells which places are ours. Call it after each refresh. */
+void hp_model_sampling_mark(struct hp_model_sampling *sampling,
+			    const struct hp_model_object *objects);
 
 /*
  * Hides the profiler's frames between the program and its callees: of `main,
  * our malloc, the C library's malloc` the middle one is hidden. A frame that
  * is innermost, or has only the kernel below it, is kept, as is_profiler. Call it
- * after each refresh.
+ * after each hp_model_sampling_mark.
  */
 void hp_model_sampling_hide(struct hp_model_sampling *sampling,
 			    const struct hp_model_object *objects);

@@ -12,7 +12,7 @@
 #include "report/section/cpu/cpu.h"
 #include "report/section/timing/calls.h"
 #include "report/base/format.h"
-#include "report/view/cost.h"
+#include "report/read/cost.h"
 #include "report/view/hint.h"
 #include "report/view/levels.h"
 #include "report/section/wait/lock_section.h"
@@ -425,7 +425,7 @@ static void suspension_write(const struct hp_model *model, FILE *out)
 static void cost_write(struct hp_report *report, FILE *out)
 {
 	const struct hp_model *model = &report->model;
-	struct hp_cost cost = hp_cost_of(report);
+	struct hp_cost cost = hp_cost_of(model);
 	struct hp_text_cell time, error, share;
 	double whole = model->cpu_ns ? (double)model->cpu_ns : (double)model->elapsed_ns;
 

@@ -23,7 +23,7 @@
 #include "report/section/sections.h"
 #include "report/read/size.h"
 #include "report/section/thread/thread.h"
-#include "report/view/cost.h"
+#include "report/section/core/cost_json.h"
 #include "report/view/levels.h"
 #include "report/view/view.h"
 
@@ -262,7 +262,6 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	const struct hp_model *model = &report->model;
 	const struct hp_model_losses *losses = &model->losses;
 	cJSON *summary = cJSON_AddObjectToObject(root, "summary");
-	struct hp_cost cost = hp_cost_of(report);
 	struct hp_thread_sums sums;
 
 	hp_threads_sum(report, &sums);
@@ -271,17 +270,9 @@ static void summary_add(struct hp_report *report, cJSON *root)
 	hp_json_whole(summary, "blocked_ns", sums.blocked_ns);
 	hp_json_whole(summary, "stopped_ns", sums.stopped_ns);
 	hp_json_whole(summary, "peak_rss_bytes", model->peak_rss_kb * 1024);
-	hp_json_whole(summary, "profiling_cost_ns", hp_whole(rint(cost.ns)));
-	hp_json_whole(summary, "profiling_cost_low_ns", hp_whole(floor(cost.low_ns)));
-	if (!cost.is_least) {
-		hp_json_whole(summary, "profiling_cost_high_ns", hp_whole(ceil(cost.high_ns)));
-		hp_json_whole(summary, "profiling_cost_error_ns", hp_whole(rint(cost.error_ns)));
-	}
-	hp_json_whole(summary, "profiling_hooks_ns", model->overhead_ns);
+	hp_cost_json(summary, model);
 	if (model->suspended_ns)
 		hp_json_whole(summary, "suspended_ns", model->suspended_ns);
-	if (cost.helper_ns > 0)
-		hp_json_whole(summary, "profiling_helper_ns", hp_whole(cost.helper_ns));
 	hp_json_whole(summary, "clock_grain_ns", hp_whole(rint(model->grain_ns)));
 	hp_json_whole(summary, "hooked_threads", model->reader.header.threads_seen);
 	cJSON_AddBoolToObject(summary, "status_known", model->reader.header.status_known != 0);

@@ -12,6 +12,7 @@
 #include "report/view/flame.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
+#include "report/section/core/cost_json.h"
 #include "report/view/page_timeline.h"
 #include "report/section/sections.h"
 #include "report/section/thread/thread.h"
@@ -62,7 +63,7 @@ static void sums_add(struct hp_report *report, cJSON *to)
 	hp_json_whole(to, "process_count", model->process_count);
 	hp_json_whole(to, "rss_bytes", model->rss_kb * 1024);
 	hp_json_whole(to, "peak_rss_bytes", model->peak_rss_kb * 1024);
-	hp_json_whole(to, "profiling_cost_ns", model->overhead_ns);
+	hp_cost_json(to, model);
 	if (alloc && alloc->is_recorded) {
 		hp_json_whole(to, "allocated_bytes", alloc->all.bytes);
 		hp_json_whole(to, "allocated_count", alloc->all.count);

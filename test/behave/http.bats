@@ -349,6 +349,11 @@ is_in()
 	url=$(serve basic)
 	get /functions_timing | query 'a["raw"][0]["name"]' | grep main
 	get /profiler_status | query 'a["is_live"]' | grep False
+	# What profiling cost is the report's interval, not only what the hooks did.
+	"$HP_BUILD/hotpath" report basic -f json | query '{k: v for k, v in a["summary"].items() if "profiling_" in k}' >"$T/cost.report"
+	get /profiler_status | query '{k: v for k, v in a.items() if "profiling_" in k}' >"$T/cost.live"
+	grep -q profiling_cost_low_ns "$T/cost.live"
+	diff "$T/cost.report" "$T/cost.live"
 }
 
 @test "http: an empty list says so" {

@@ -108,6 +108,9 @@ own_rows()
 	HOTPATH_INTERNALS=1 "$HP_BUILD/hotpath" report -r functions-cpu -n 0 -f json >"$T/json"
 	[ "$(jq '[.functions_cpu.raw[].name | select(test("^hp_"))] | length' "$T/json")" -gt 0 ]
 	[ "$(jq '.functions_cpu | (.sample_count - ([.raw[].self_samples] | add))' "$T/json")" = 0 ]
+	# What they cost is the same, listed or not.
+	jq .summary.profiling_cost_ns "$T/json" >"$T/cost"
+	"$HP_BUILD/hotpath" report -r functions-cpu -f json | jq .summary.profiling_cost_ns | diff - "$T/cost"
 }
 
 # exported [OPTION] - the names of functions in the exports of the last run, with whole stacks: $T/pprof.names

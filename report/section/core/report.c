@@ -210,6 +210,7 @@ void hp_report_begin(struct hp_report *report, struct hp_segment *segment,
 	if (record->carry)
 		report->model = record->carry->model;
 	hp_model_look(&report->model, segment);
+	hp_model_sampling_mark(&report->model.sampling, report->model.objects);
 	if (!settings->internals)
 		hp_model_sampling_hide(&report->model.sampling, report->model.objects);
 	/* It had to start from scratch: places have changed. */

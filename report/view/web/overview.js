@@ -54,7 +54,8 @@
 		["Held", (run) => bytes(run.live_bytes), (run) => run.allocated_bytes === undefined ? "allocations not recorded" :
 			`of ${bytes(run.allocated_bytes)} allocated`],
 		["Profiling", (run) => time(run.profiling_cost_ns || null), (run) => !run.profiling_cost_ns || !run.cpu_ns ?
-			"no function had hooks" : `${share(100 * run.profiling_cost_ns / run.cpu_ns)} of CPU, subtracted`],
+			"not known" : `${share(100 * run.profiling_cost_ns / run.cpu_ns)} of CPU, ` +
+			(run.profiling_cost_error_ns === undefined ? "at least" : `± ${time(run.profiling_cost_error_ns)}`)],
 	];
 
 	// CPU between two refreshes, in percent of a core.

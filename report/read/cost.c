@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cost.c - see cost.h. */
-#include "report/view/cost.h"
+#include "report/read/cost.h"
 
 #include <math.h>
-
-#include "report/section/cpu/cpu.h"
 
 #define Z 1.96
 /*
@@ -81,33 +79,33 @@ static struct range bare_of(const struct hp_model *model)
 }
 
 /* The program's CPU time per sampled CPU time. */
-static double whole_of(const struct hp_model *model, const struct hp_cpu *cpu)
+static double whole_of(const struct hp_model *model, const struct hp_sampling_sums *sums)
 {
-	double sampled = (double)(cpu->total_ns + cpu->profiler_ns);
+	double sampled = (double)(sums->program_ns + sums->our_ns);
 
 	return sampled > 0 && (double)model->cpu_ns > sampled ? (double)model->cpu_ns / sampled : 1;
 }
 
 /* Our code, according to samples. Time without a sample may have as large a share of it. */
-static struct range code_of(const struct hp_model *model, const struct hp_cpu *cpu)
+static struct range code_of(const struct hp_model *model, const struct hp_sampling_sums *sums)
 {
 	const struct hp_model_sampling *sampling = &model->sampling;
-	double n = hp_sampling_effective(sampling, cpu->profiler_samples, cpu->profiler_ns);
-	double each = (double)cpu->total_ns / (double)sampling->record.samples;
+	double n = hp_sampling_effective(sampling, sums->our_samples, sums->our_ns);
+	double each = (double)sums->program_ns / (double)sampling->record.samples;
 	struct range range = poisson(n), bare = bare_of(model);
 	/* The error of the bare hooks is larger, and contains it. */
 	double error = bare.high > 0 ? 0 : CODE_ERROR;
 
 	if (n > 0)
-		each = (double)cpu->profiler_ns / n;
+		each = (double)sums->our_ns / n;
 	range.low = fmax(range.low * each * (1 - error) - bare.high, 0);
 	range.high =
-		fmax(range.high * each * (1 + error) * whole_of(model, cpu) - bare.low, range.low);
+		fmax(range.high * each * (1 + error) * whole_of(model, sums) - bare.low, range.low);
 	return range;
 }
 
 /* Lost records are mostly of context switches, so the lost samples are not known from them. */
-static struct range events_of(const struct hp_model *model, const struct hp_cpu *cpu)
+static struct range events_of(const struct hp_model *model, const struct hp_sampling_sums *sums)
 {
 	double ns = (double)model->interrupt_ns, switches = 0;
 	double samples = (double)model->sampling.record.samples;
@@ -118,22 +116,30 @@ static struct range events_of(const struct hp_model *model, const struct hp_cpu 
 	for (size_t i = 0; i < model->run_count; i++)
 		switches += (double)model->runs[i].switches;
 	return (struct range){ samples * each.low + switches * SWITCH_MIN_NS,
-			       samples * whole_of(model, cpu) * each.high +
+			       samples * whole_of(model, sums) * each.high +
 				       switches * SWITCH_MAX_NS };
 }
 
-struct hp_cost hp_cost_of(struct hp_report *report)
+/* The hooks' own figure is of elapsed time, and others are upper bounds. */
+static struct range within(struct range range, double most)
 {
-	const struct hp_model *model = &report->model;
-	const struct hp_cpu *cpu = hp_cpu_is_made(report) ? hp_report_cpu(report) : NULL;
+	if (most <= 0)
+		return range;
+	return (struct range){ fmin(range.low, most), fmin(range.high, most) };
+}
+
+struct hp_cost hp_cost_of(const struct hp_model *model)
+{
+	struct hp_sampling_sums sums = hp_sampling_sum(&model->sampling);
 	struct range range, start = start_of(model);
 	struct hp_cost cost = { .helper_ns = (double)model->helper_cpu_ns };
 
-	cost.is_least = !cpu || !model->sampling.record.samples;
+	cost.is_least = !model->sampling.is_there || !model->sampling.record.samples;
 	if (cost.is_least)
 		range.low = range.high = (double)model->overhead_ns + start.low;
 	else
-		range = sum(sum(code_of(model, cpu), events_of(model, cpu)), start);
+		range = sum(sum(code_of(model, &sums), events_of(model, &sums)), start);
+	range = within(range, (double)model->cpu_ns);
 	cost.low_ns = range.low;
 	cost.high_ns = range.high;
 	cost.ns = (range.low + range.high) / 2;

@@ -6,12 +6,12 @@
  * sampling interrupts, records of context switches, and start and end. A part of which only bounds
  * are known adds both of them to the interval. doc/internals/report.md explains the parts.
  */
-#ifndef HP_REPORT_VIEW_COST_H
-#define HP_REPORT_VIEW_COST_H
+#ifndef HP_REPORT_READ_COST_H
+#define HP_REPORT_READ_COST_H
 
 #include <stdbool.h>
 
-#include "report/section/sections.h"
+#include "report/read/model.h"
 
 struct hp_cost {
 	bool is_least;	/* without samples: of the hooks and the start alone, and high_ns is low_ns */
@@ -22,7 +22,6 @@ struct hp_cost {
 	double helper_ns;	/* CPU time of the sampler process; 0 = unknown */
 };
 
-/* Samples count only if the report has already made its CPU section. */
-struct hp_cost hp_cost_of(struct hp_report *report);
+struct hp_cost hp_cost_of(const struct hp_model *model);
 
 #endif
