@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook_datagram.c - stand-ins of socket and connect, for UNIX datagram sockets (datagram.h).
+ * hook_datagram.c - the stand-in of socket, for UNIX datagram sockets (datagram.h); that of connect is in
+ * preload/future/hook_connect.c.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -22,14 +23,4 @@ HP_EXPORT int socket(int domain, int type, int protocol)
 		hp_datagram_made(fd, HP_CALLER);
 	errno = saved;
 	return fd;
-}
-
-HP_EXPORT int connect(int fd, const struct sockaddr *address, socklen_t length)
-{
-	bool had_peer = false, is_ours = hp_datagram_connects(fd, &had_peer);
-	int result = hp_real()->connect(fd, address, length);
-
-	if (is_ours && result == 0)
-		hp_datagram_connected(fd, address, length, had_peer, HP_CALLER);
-	return result;
 }

@@ -85,14 +85,19 @@ void hp_watch_remove(int epoll_fd, int fd)
 		put(fd, 0);
 }
 
+bool hp_watch_is(int epoll_fd, int fd, uint64_t data)
+{
+	return (unsigned)fd < HP_FDS && is_in(fd, epoll_fd) &&
+	       __atomic_load_n(&datas[fd], __ATOMIC_RELAXED) == data;
+}
+
 int hp_watch_find(int epoll_fd, uint64_t data)
 {
 	uint32_t most = atomic_load_explicit(&above, memory_order_relaxed);
 	int found = -1;
 
 	for (uint32_t fd = 0; fd < most; fd++)
-		if (is_in((int)fd, epoll_fd) &&
-		    __atomic_load_n(&datas[fd], __ATOMIC_RELAXED) == data) {
+		if (hp_watch_is(epoll_fd, (int)fd, data)) {
 			if (found >= 0)
 				return -1;
 			found = (int)fd;

@@ -38,6 +38,9 @@ void hp_watch_remove(int epoll_fd, int fd);
 /* The descriptor with that data; -1 = none, or several. */
 int hp_watch_find(int epoll_fd, uint64_t data);
 
+/* It is in this instance, with that data. */
+bool hp_watch_is(int epoll_fd, int fd, uint64_t data);
+
 /* It is about to be closed, and is in an instance, or is one. */
 void hp_watch_close(int fd);
 

@@ -519,12 +519,14 @@ void hp_future_begin_at(struct hp_future *future, uint64_t key)
 		hp_flight_end(before.future, before.flight, HP_FUTURE_CANCELLED, NULL);
 }
 
-void hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text)
+bool hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text)
 {
 	struct hp_object_flight object;
 
-	if (hp_objects_take(key, &object))
-		hp_flight_end(object.future, object.flight, how, text);
+	if (!hp_objects_take(key, &object))
+		return false;
+	hp_flight_end(object.future, object.flight, how, text);
+	return true;
 }
 
 void hp_future_poll_at(uint64_t key)

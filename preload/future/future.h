@@ -90,7 +90,9 @@ void hp_future_ask_at(uint64_t key);
 
 /* It did not start after all: undoes its start. */
 void hp_future_undo_at(uint64_t key);
-void hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text);
+
+/* False = there is none, or another thread ended it. */
+bool hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text);
 
 /* A thread is created by the code at `at`; a thread of which nothing else is known. */
 void hp_future_thread(uintptr_t at, uint64_t key);

@@ -26,7 +26,7 @@
 struct hp_local;
 struct hp_process;
 
-#define HP_RECORDERS_MAX 12
+#define HP_RECORDERS_MAX 13
 
 /* NULL = nothing to do. */
 struct hp_recorder {
@@ -67,6 +67,9 @@ struct hp_recorder {
 	/* A descriptor was read from, is about to be closed: see hp_channel_tell(). */
 	void (*read)(int fd, const void *buffer, size_t size);
 	void (*closed)(int fd);
+
+	/* A wait reported that a descriptor in preload/loop/connecting.h is writable, or failed. */
+	void (*connected)(int fd, bool is_failed);
 
 	/* The process ends or execs; the exec failed. */
 	void (*end)(bool is_exec);

@@ -70,6 +70,7 @@
 	X(int, epoll_ctl, (int, int, int, struct epoll_event *)) \
 	X(int, socket, (int, int, int)) \
 	X(int, connect, (int, const struct sockaddr *, socklen_t)) \
+	X(int, getsockopt, (int, int, int, void *, socklen_t *)) \
 	X(int, socketpair, (int, int, int, int[2])) \
 	X(int, shutdown, (int, int)) \
 	X(ssize_t, send, (int, const void *, size_t, int)) \

@@ -6,6 +6,7 @@
 
 #include "preload/call/local.h"
 #include "preload/channel/channel.h"
+#include "preload/future/connect.h"
 #include "preload/future/future.h"
 #include "preload/heap/direct.h"
 #include "preload/heap/heap.h"
@@ -39,5 +40,6 @@ const struct hp_above hp_above = {
 		&hp_value_recorder,
 		&hp_stream_recorder,
 		&hp_future_recorder,
+		&hp_connect_recorder,
 	},
 };

@@ -14,6 +14,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/lock/lock.h"
+#include "preload/loop/connecting.h"
 #include "preload/loop/loop.h"
 #include "preload/wait/offcpu_note.h"
 
@@ -78,6 +79,8 @@ static HP_HOT void polled(struct hp_turn *turn, const struct pollfd *fds, nfds_t
 	nfds_t i = 0;
 
 	hp_turn_end(turn, result, (int)count, asked_ns);
+	if (HP_UNLIKELY(hp_connecting_count) && result > 0)
+		hp_connecting_polled(fds, count);
 	if (!turn->loop)
 		return;
 	turn->loop->watched = (uint32_t)count;
@@ -144,6 +147,8 @@ static HP_HOT void selected(struct hp_turn *turn, int count, const fd_set *reads
 	int fd;
 
 	hp_turn_end(turn, result, FD_SETSIZE, asked_ns);
+	if (HP_UNLIKELY(hp_connecting_count) && result > 0)
+		hp_connecting_selected(writes, count);
 	if (!turn->loop)
 		return;
 	hp_looper()->only_call = 0;
@@ -187,6 +192,8 @@ static HP_HOT void epolled(struct hp_turn *turn, int fd, const struct epoll_even
 	const struct hp_watch_counts *counts;
 
 	hp_turn_end(turn, result, most, asked_ns);
+	if (HP_UNLIKELY(hp_connecting_count) && result > 0)
+		hp_connecting_epolled(fd, events, result);
 	if (!turn->loop)
 		return;
 	counts = hp_watch_counts_of(fd);

@@ -316,3 +316,18 @@ uring()
 		assert tasks(sys.argv[2]) == [], tasks(sys.argv[2])
 	END
 }
+
+@test "futures: connections that are not made at once" {
+	gcc -O1 -g -Wall -Wextra -Werror -o "$T/connects" "$ROOT/test/behave/programs/connects.c"
+	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/connects.json \
+		LD_PRELOAD=$HP_LIB "$T/connects" >"$T/connects.out"
+	python3 - "$T/connects.json" "$T/connects.out" <<-'END'
+		import json, re, sys
+		started, made, refused, given_up, in_vain = map(int, re.findall(r"\d+", open(sys.argv[2]).read()))
+		rows = [r for r in json.load(open(sys.argv[1]))["futures"]["data"] if r["kind"] == "connect"]
+		found = [sum(r[key] for r in rows) for key in
+		         "call_count ready_count cancelled_count open_count total_polls".split()]
+		assert started > 0 and refused > 0, started
+		assert found == [started, made + refused, given_up, 0, in_vain], (found, open(sys.argv[2]).read())
+	END
+}

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# futures.sh - ns of a poll (HOTPATH_FUTURE_POLL and _PENDING), of a call (start and end), of a coroutine's resume, and
-# of a thread that is created and joined: without the library; with it; and with it but futures not
-# requested. `off` of coroutines is compiled without -DHOTPATH. Budgets: 20 ns per resume above
+# futures.sh - ns of a poll (HOTPATH_FUTURE_POLL and _PENDING), of a call (start and end), of a coroutine's resume, of a
+# thread that is created and joined, and of a connection with its wait: without the library; with it; and with it but
+# futures not requested. `off` of coroutines is compiled without -DHOTPATH. Budgets: 20 ns per resume above
 # `plain`; 1.05 x a thread of `off`.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
@@ -23,6 +23,7 @@ once()
 compile -DHOTPATH -Iinclude -o "$out/futures" test/behave/programs/futures.c -lpthread || exit
 CC=${CXX:-c++} compile -std=c++20 -DHOTPATH -Iinclude -o "$out/coroutines" test/behave/programs/coroutines.cc \
 	-lpthread || exit
+compile -o "$out/connects" test/behave/programs/connects.c || exit
 printf '%-12s%9s%9s%9s%12s%12s\n' 'ns each' plain ours off ours-plain ours/off
 while read -r what mode count; do
 	[ "$mode" != - ] || mode=
@@ -34,4 +35,5 @@ done <<-'END'
 	futures call 500000
 	coroutines - 2000000
 	futures thread 5000
+	connects connect 3000
 END

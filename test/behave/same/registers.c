@@ -583,7 +583,8 @@ static void transfers(void)
 	static char text[16] = "some text";
 	static struct iovec part = { text, 4 };
 	static struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-	static int ends[2], pair[2];
+	static int ends[2], pair[2], error;
+	static socklen_t error_size = sizeof(error);
 
 	if (pipe(ends) != 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
 		exit(2);
@@ -598,6 +599,7 @@ static void transfers(void)
 	CALL(sendmsg, pair[0], P(&message), 0);
 	CALL(socket, AF_UNIX, SOCK_DGRAM, 0);
 	CALL(connect, pair[0], P(text), sizeof(text));
+	CALL(getsockopt, pair[0], SOL_SOCKET, SO_ERROR, P(&error), P(&error_size));
 	CALL(recvmsg, pair[1], P(&message), 0);
 	CALL(shutdown, pair[0], SHUT_WR);
 	struct pollfd polled = { ends[0], POLLIN, 0 };
