@@ -330,6 +330,38 @@ waits_alike()
 	[ "$(jq '.thread_count' "$T/out.json")" = 1002 ]
 }
 
+@test "stacks: a mapped file replaced by a pipe, a device, a folder or nonsense" {
+	local what
+	gcc -shared -fPIC -g -o "$T/went.so" -x c - <<-'END'
+		#include <unistd.h>
+		void went(void) { for (;;) pause(); }
+	END
+	compile goes -O0 -fno-instrument-functions <<-'END'
+		#include <dlfcn.h>
+		#include <stdio.h>
+		int main(int argc, char **argv)
+		{
+			void *file = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+			void (*went)(void) = file ? (void (*)(void))dlsym(file, "went") : NULL;
+			if (!went) return 1;
+			puts("there");
+			fflush(stdout);
+			went();
+			return 0;
+		}
+	END
+	start "$T/goes" "$T/went.so"
+	eventually grep -q '^State:.S' "/proc/$pid/status"
+	"$HP_BUILD/hotpath" stacks "$pid" | grep -q ' went '
+	for what in 'mkfifo' 'ln -s /dev/zero' 'mkdir' 'ln -s /proc/self/exe' 'true'; do
+		rm -rf "$T/went.so"
+		$what "$T/went.so"
+		timeout 60 "$HP_BUILD/hotpath" stacks "$pid" >"$T/out.txt"
+		grep -q '\[went.so\]' "$T/out.txt"
+		grep -q ' main ' "$T/out.txt"
+	done
+}
+
 @test "stacks: a stopped process stays stopped, and continues on SIGCONT" {
 	start "$T/crowd"
 	kill -STOP "$pid"
