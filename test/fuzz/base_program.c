@@ -8,7 +8,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -101,6 +104,58 @@ static void in_order(void)
 	pthread_mutex_unlock(&second);
 }
 
+static void streams(void)
+{
+	static char shown[2];
+
+	for (int i = 0; i < 2; i++) {
+		HOTPATH_STREAM(&shown[i], i ? "second" : "first");
+		for (unsigned long item = 0; item < 60; item++)
+			HOTPATH_STREAM_LOG(&shown[i], 10 + item, "an item");
+	}
+	HOTPATH_STREAM_END(&shown[0]);
+	HOTPATH_STREAM_FAIL(&shown[1]);
+}
+
+static void futures(void)
+{
+	static char jobs[4];
+
+	for (int i = 0; i < 4; i++) {
+		HOTPATH_FUTURE(&jobs[i], "fetch");
+		HOTPATH_FUTURE_POLL(&jobs[i]);
+		free(keep(50));
+		HOTPATH_FUTURE_PENDING(&jobs[i]);
+	}
+	HOTPATH_FUTURE_POLL(&jobs[0]);
+	HOTPATH_FUTURE_READY(&jobs[0], "200 OK");
+	HOTPATH_FUTURE_CANCEL(&jobs[1]);
+}
+
+static void values(void)
+{
+	for (int i = 0; i < 20; i++) {
+		HOTPATH_GAUGE_SET("depth", i);
+		HOTPATH_DBG(i * 2);
+		HOTPATH_VAL("name", i & 1 ? "odd" : "even");
+	}
+}
+
+/* Each turn is ended by a message, and one by the timeout. */
+static void loop(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd = epoll_create1(EPOLL_CLOEXEC), messages = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	uint64_t count = 30;
+
+	epoll_ctl(fd, EPOLL_CTL_ADD, messages, &event);
+	if (write(messages, &count, sizeof(count)) != sizeof(count))
+		return;
+	HOTPATH_LOOP("events");
+	while (epoll_wait(fd, &event, 1, 2) > 0 && read(messages, &count, sizeof(count)) > 0)
+		spin();
+}
+
 int main(void)
 {
 	struct timespec soon = { 0, 20000000 };
@@ -114,6 +169,10 @@ int main(void)
 		spin();
 	child();
 	in_order();
+	streams();
+	futures();
+	values();
+	loop();
 	pthread_create(&a, NULL, sender, NULL);
 	pthread_create(&b, NULL, receiver, NULL);
 	pthread_join(a, NULL);

@@ -92,8 +92,8 @@ static void figure(struct hp_report *report, double number, struct hp_value *val
 		return;
 	free(report->text);
 	report->text =
-		hp_xstrdup(hp_alloc_is_count(report) ? hp_format_count(&cell, (uint64_t)number)
-						     : hp_format_bytes(&cell, (uint64_t)number));
+		hp_xstrdup(hp_alloc_is_count(report) ? hp_format_count(&cell, hp_whole(number))
+						     : hp_format_bytes(&cell, hp_whole(number)));
 	value->text = report->text;
 }
 

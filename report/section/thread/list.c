@@ -62,8 +62,8 @@ static void ends_tell(struct hp_report *report)
 		whole = &threads->rows[row++];	/* they are in the same order */
 		if (thread->state != 'x' || whole->life_ns <= 0)
 			continue;
-		thread->cpu_ns = (uint64_t)whole->ran_ns;
-		thread->whole_ns = (uint64_t)whole->life_ns;
+		thread->cpu_ns = hp_whole(whole->ran_ns);
+		thread->whole_ns = hp_whole(whole->life_ns);
 		thread->percent_average = 100 * whole->ran_ns / whole->life_ns;
 		if (thread->percent_max >= 0 && thread->percent_max < thread->percent_average)
 			thread->percent_max = thread->percent_average;

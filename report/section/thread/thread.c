@@ -320,8 +320,8 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 		if (!row->is_seen || (double)row->thread->life_ns < WATCHED * row->life_ns)
 			continue;
 		sums->watched++;
-		sums->life_ns += (uint64_t)row->life_ns;
-		sums->ready_ns += (uint64_t)row->ready_ns;
-		sums->blocked_ns += (uint64_t)row->blocked_ns;
+		sums->life_ns += hp_whole(row->life_ns);
+		sums->ready_ns += hp_whole(row->ready_ns);
+		sums->blocked_ns += hp_whole(row->blocked_ns);
 	}
 }
