@@ -254,7 +254,7 @@ bool hp_settings_begins_with_auto(const struct hp_settings *settings);
 bool hp_settings_asks(const struct hp_settings *settings, const char *section);
 
 /* The libraries that HOTPATH_WITHOUT may name; one that it passes to hp_settings_without needs to be here. */
-#define HP_LIBRARIES "glib|uring|uv"
+#define HP_LIBRARIES "aio|glib|uring|uv"
 
 /* HOTPATH_WITHOUT names the library: its functions are passed through and not recorded. */
 bool hp_settings_without(const struct hp_settings *settings, const char *library);

@@ -131,7 +131,7 @@ struct hp_channel_thread *hp_channel_thread_open(void)
 	me->tid = hp_confine_tid();
 	me->idle_since = me->idle_until = 0;
 	me->switches = 0;
-	me->received_remote = false;
+	me->remote = 0;
 	if (!me->key) {
 		me->random = hp_channel_clock() ^ (uint64_t)me->tid << 40;
 		me->key = (me->random * HP_HASH_GOLDEN) | 2;

@@ -49,6 +49,8 @@
 #define HP_LANE_NONE 1	/* no lane this way */
 
 /* A thread's own state; in a MADV_WIPEONFORK page. */
+#define HP_REMOTE_SEVERAL UINT32_MAX
+
 struct hp_channel_thread {
 	uint64_t random;
 	uint64_t switches;	/* 1 + how often the thread had waited at the last check; 0 = never checked */
@@ -57,7 +59,8 @@ struct hp_channel_thread {
 	uint64_t key;	/* unique among threads at a time; 0 = not open */
 	struct hp_thread_node node;
 	uint32_t tid;
-	bool received_remote;	/* it has received from another thread: an event loop takes note, and clears it */
+	uint32_t remote; /* 1 + the descriptor by which another thread's message came, or
+			 * HP_REMOTE_SEVERAL: an event loop takes note, and clears it */
 };
 
 static_assert(HP_EARLY_ZERO(offsetof(struct hp_channel_thread, key)), "see preload/guest/early.h");
@@ -256,7 +259,7 @@ static HP_HOT struct hp_lane *hp_channel_in(int fd)
 
 /*
  * Which thread sends next, and who has received from whom: an event loop wants to know that another
- * thread has woken it (hp_channel_thread.received_remote).  Stored before the send, since the receiver may be
+ * thread has woken it (hp_channel_thread.remote).  Stored before the send, since the receiver may be
  * faster.
  */
 static HP_HOT void hp_lane_sends(struct hp_lane *lane)
@@ -271,13 +274,15 @@ static HP_HOT void hp_lane_sends(struct hp_lane *lane)
 /* Did another thread of this process send? Unknown for a lane that other processes may have. */
 bool hp_lane_is_remote(const struct hp_lane *lane, uint32_t sender);
 
-static HP_HOT void hp_lane_received(const struct hp_lane *lane)
+static HP_HOT void hp_lane_received(const struct hp_lane *lane, int fd)
 {
 	struct hp_channel_thread *me = hp_channel_thread();
 	uint32_t sender = __atomic_load_n(&lane->sends.sender, __ATOMIC_RELAXED);
 
-	if (sender != me->tid && !me->received_remote && me->tid && hp_lane_is_remote(lane, sender))
-		me->received_remote = true;
+	if (sender == me->tid || me->remote == (uint32_t)fd + 1 || me->remote == HP_REMOTE_SEVERAL)
+		return;
+	if (me->tid && hp_lane_is_remote(lane, sender))
+		me->remote = me->remote ? HP_REMOTE_SEVERAL : (uint32_t)fd + 1;
 }
 
 /* --- wait.c --- */

@@ -97,7 +97,7 @@ HP_EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_
 
 	/* A failure may concern either end. */
 	if (is_in && got >= 0)
-		received(&receiving, NULL, size, got);
+		received(&receiving, in, NULL, size, got);
 	else if (is_in)
 		hp_receive_over(&receiving);
 	if (is_out)
@@ -126,7 +126,7 @@ HP_EXPORT ssize_t vmsplice(int fd, const struct iovec *parts, size_t count, unsi
 	if (is_out)
 		sent(&sending, NULL, got);
 	if (is_in && !is_out)
-		received(&receiving, NULL, count, got);
+		received(&receiving, fd, NULL, count, got);
 	else if (is_in)
 		hp_receive_over(&receiving);
 	return got;

@@ -216,7 +216,7 @@ HP_EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 	if (got >= 0 && message->msg_controllen)
 		each_descriptor(message, hp_channel_came);
 	if (lane)
-		received(&call, NULL, 1, got);
+		received(&call, fd, NULL, 1, got);
 	return got;
 }
 

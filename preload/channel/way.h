@@ -46,8 +46,8 @@ static HP_HOT void sent(const struct hp_sending *call, const void *buffer, ssize
 }
 
 /* `size`: bytes that there was room for. */
-static HP_HOT void received(const struct hp_receiving *call, const void *buffer, size_t size,
-			    ssize_t got)
+static HP_HOT void received(const struct hp_receiving *call, int fd, const void *buffer,
+			    size_t size, ssize_t got)
 {
 	uint32_t unit = call->lane->unit;
 
@@ -63,7 +63,7 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	else
 		hp_receive_over(call);
 	if (got > 0)
-		hp_lane_received(call->lane);
+		hp_lane_received(call->lane, fd);
 }
 
 /* HP_OFFCPU_NOTED for a thread that may hold locks. */
@@ -122,7 +122,7 @@ static HP_HOT void received(const struct hp_receiving *call, const void *buffer,
 	} \
 	hp_receive_begin(&call, lane); \
 	HP_SLEEP(got = hp_real_table.real, 0, fd); \
-	received(&call, buffer, size, got); \
+	received(&call, fd, buffer, size, got); \
 	return got
 
 /* Only a successful call shows that there are any. */

@@ -28,6 +28,7 @@
 static bool is_wanted;
 bool hp_future_is_off;
 bool hp_uring_is_without;
+bool hp_aio_is_without;
 
 /* Address in the code -> its place; in a page that a forked child finds empty. Keys do not move. */
 struct known {
@@ -585,6 +586,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	is_wanted = hp_settings_asks(settings, HP_KEY_FUTURES);
 	hp_future_is_off = !is_wanted;
 	hp_uring_is_without = hp_settings_without(settings, "uring");
+	hp_aio_is_without = hp_settings_without(settings, "aio");
 	if (is_wanted)
 		hp_segment_recorded(&hp_segment, HP_RECORDED_FUTURES);
 }

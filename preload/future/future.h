@@ -44,6 +44,7 @@ extern HP_HIDDEN bool hp_future_is_off;
 
 /* HOTPATH_WITHOUT names it: its functions are passed through. */
 extern HP_HIDDEN bool hp_uring_is_without;
+extern HP_HIDDEN bool hp_aio_is_without;
 
 /* They were requested.  Starts the library. */
 bool hp_future_is_wanted(void);

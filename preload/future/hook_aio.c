@@ -34,13 +34,18 @@ static uint64_t key_of(const void *request)
 	return (uint64_t)(uintptr_t)request << 8 | HP_FUTURE_AIO;
 }
 
+/* Before the loader has relocated us, errno is inaccessible. */
+static bool is_counted(void)
+{
+	return !hp_is_early() && !hp_aio_is_without && hp_future_is_wanted();
+}
+
 static void begin(const void *request, uintptr_t caller)
 {
 	struct hp_future *future;
 	int saved;
 
-	/* Before the loader has relocated us, errno is inaccessible. */
-	if (hp_is_early() || !hp_future_is_wanted() || !request)
+	if (!is_counted() || !request)
 		return;
 	saved = errno;
 	future = hp_future_of_code(HP_FUTURE_AIO, caller);
@@ -53,7 +58,7 @@ static int begun(const void *request, int result)
 {
 	int saved;
 
-	if (!result || hp_is_early() || !hp_future_is_wanted())
+	if (!result || !is_counted())
 		return result;
 	saved = errno;
 	hp_future_undo_at(key_of(request));
@@ -66,7 +71,7 @@ static int heard(const void *request, int error)
 {
 	int saved;
 
-	if (hp_is_early() || !hp_future_is_wanted())
+	if (!is_counted())
 		return error;
 	saved = errno;
 	if (error == EINPROGRESS)

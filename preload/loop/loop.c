@@ -270,10 +270,23 @@ HP_COLD void hp_loop_source(struct hp_loop *loop, uint64_t source)
 
 /* --- other causes of a wait's end --- */
 
+/* Its only event was another descriptor's: the loop reads this one whatever wakes it. */
+static bool is_other(const struct hp_looper *me, uint32_t remote)
+{
+	int fd = (int)remote - 1;
+
+	if (!me->only_call || remote == HP_REMOTE_SEVERAL)
+		return false;
+	return me->only_call == HP_LOOP_EPOLL ? !hp_watch_is(me->only_fd, fd, me->only_source)
+					      : (uint64_t)fd != me->only_source;
+}
+
 HP_COLD void hp_loop_remote(struct hp_looper *me)
 {
-	hp_channel_thread()->received_remote = false;
-	if (me->loop && me->loop->last_events)
+	uint32_t remote = hp_channel_thread()->remote;
+
+	hp_channel_thread()->remote = 0;
+	if (me->loop && me->loop->last_events && !is_other(me, remote))
 		me->loop->woken_remote++;
 }
 

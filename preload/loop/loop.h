@@ -117,7 +117,7 @@ static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp
 	struct hp_looper *me = hp_looper();
 	struct hp_loop *loop;
 
-	if (HP_UNLIKELY(hp_channel_thread()->received_remote))
+	if (HP_UNLIKELY(hp_channel_thread()->remote))
 		hp_loop_remote(me);
 	loop = HP_LIKELY(me->site == caller) ? me->loop : hp_loop_meet(caller, call);
 	turn->loop = NULL;

@@ -223,6 +223,9 @@ coroutines()
 		assert sums == [int(sys.argv[2]), 103, 9, 0], (sums, rows)
 		assert sum(r["total_polls"] for r in rows) == int(sys.argv[3]), rows
 	END
+	HOTPATH_WITHOUT=aio HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/aio.json \
+		LD_PRELOAD=$HP_LIB "$T/aio" "$T/aio.data" 100 >"$T/aio.out"
+	[ "$(jq '[.futures.data[] | select(.kind == "aio")] | length' "$T/aio.json")" = 0 ]
 }
 
 # uring MODE [COUNT] - runs requests with the library: uring.out, and sums over their rows: calls, ready, cancelled,

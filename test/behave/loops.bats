@@ -117,6 +117,40 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	[ "$(reported epoll 'r[0]["woken_remote"]')" = 0 ]
 }
 
+@test "a pipe that a loop reads whatever wakes it is no wake-up by another thread" {
+	compile beside -O1 -g -fno-instrument-functions -pthread <<-'END'
+		#include <pthread.h>
+		#include <stdint.h>
+		#include <sys/epoll.h>
+		#include <sys/eventfd.h>
+		#include <unistd.h>
+		static int beside[2];
+		static void *fill(void *unused) { for (int i = 0; i < 60; i++) if (write(beside[1], "x", 1) != 1) break; return unused; }
+		int main(void)
+		{
+			int queue = epoll_create1(0), own = eventfd(0, 0), other = eventfd(0, 0);
+			struct epoll_event event = { .events = EPOLLIN, .data.fd = own };
+			uint64_t one = 1;
+			pthread_t thread;
+			char byte;
+			if (pipe(beside)) return 2;
+			epoll_ctl(queue, EPOLL_CTL_ADD, own, &event);
+			event.data.fd = other;
+			epoll_ctl(queue, EPOLL_CTL_ADD, other, &event);
+			pthread_create(&thread, NULL, fill, NULL);
+			pthread_join(thread, NULL);
+			for (int i = 0; i < 60; i++) {
+				if (write(i % 2 ? own : other, &one, 8) != 8 || epoll_wait(queue, &event, 1, -1) != 1) return 3;
+				if (read(event.data.fd, &one, 8) != 8 || read(beside[0], &byte, 1) != 1) return 4;
+			}
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=runtime,channels HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/beside.json" \
+		LD_PRELOAD="$HP_LIB" "$T/beside"
+	[ "$(reported beside '[(x["waits"], x["woken_remote"]) for x in r]')" = "[(60, 0)]" ]
+}
+
 @test "a long busy span is named by samples, and by the wait in it" {
 	local what
 
