@@ -47,6 +47,18 @@ stall_is_there()
 	[ "$(sed '/stalled/d' "$T/plain")" = "$(sed '/stalled/d' "$T/event.said")" ]
 }
 
+@test "GLib: a main loop by its name, its waits are the calls of its source, with its stall" {
+	pkg-config --exists glib-2.0 || skip "GLib's headers are not installed"
+	# shellcheck disable=SC2046
+	gcc -O1 -g -Wall -Wextra -Werror -o "$T/loop_glib" "$ROOT/test/behave/programs/loop_glib.c" \
+		$(pkg-config --cflags --libs glib-2.0)
+	recorded glib "$T/loop_glib"
+	[ "$(reported glib 'len(r), r[0]["kind"], r[0]["waits"] == own["called"] == 200')" = "(1, 'GLib', True)" ]
+	# GLib also wakes itself, by a descriptor of its own.
+	[ "$(reported glib 'own["called"] <= r[0]["events"] <= 2 * own["called"]')" = True ]
+	[ "$(stall_is_there glib)" = True ]
+}
+
 @test "boost.asio: a loop, and at least as many events as calls of its handlers" {
 	g++ -O1 -g -o "$T/loop_asio" "$ROOT/test/behave/programs/loop_asio.cc" -lpthread 2>"$T/cc" || skip "no libboost-dev here"
 	recorded asio "$T/loop_asio"
