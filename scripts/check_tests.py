@@ -14,6 +14,9 @@
 #                     switch `set -e` off inside f: only its last command counts
 #   [ -n $x ], [ a ]  are always true
 #
+# A file's own teardown() replaces that of helper.bash, which checks the numbers of
+# each report. So it must call reports_are_possible.
+#
 # A regular expression cannot distinguish these places, so this parses the file
 # like bash, as far as the tests use its grammar. Then it walks the commands and
 # tracks for each whether `set -e` is on (errexit) and whether its status is
@@ -602,6 +605,15 @@ def look(check, commands, functions, is_script):
             check.list(body_of(function), False, True, f"line {called} uses the status of {function.name}")
 
 
+def unchecked_reports(path, text):
+    """Lines of a teardown() without the check of reports."""
+    if os.path.basename(os.path.dirname(path)) != "behave":
+        return []
+    lines = text.split("\n")
+    return [(i + 1, "teardown() does not call reports_are_possible") for i, line in enumerate(lines)
+            if line == "teardown()" and "\treports_are_possible" not in lines[i:lines.index("}", i)]]
+
+
 def check_file(path):
     check = Check(path)
     text = read(path)
@@ -613,7 +625,7 @@ def check_file(path):
         except (Odd, ValueError, IndexError):
             continue  # in another language
         look(check, inside, [], True)
-    return sorted(check.found)
+    return sorted(list(check.found) + unchecked_reports(path, text))
 
 
 def main():

@@ -21,6 +21,7 @@ teardown()
 	exec 6>&-
 	[ -z "$program" ] || kill -KILL "$program" 2>/dev/null || true
 	rm -rf "$place"
+	reports_are_possible
 }
 
 # as_user USER - sets `as` to the beginning of a command by that user.
