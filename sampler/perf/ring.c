@@ -259,10 +259,11 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 			break;
 		record = ring_record(rings, ring);
 		uint16_t size = record->size;
-		ring->switches += record->type == PERF_RECORD_SWITCH;
 		if (rings->ahead)
 			look_ahead(rings, ring, context);
+		uint64_t switches = rings->switches ? *rings->switches : 0;
 		handler(context, record);
+		ring->switches += rings->switches ? *rings->switches - switches : 0;
 		ring->tail += size;
 		/* Release: the kernel may write there now. */
 		__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);

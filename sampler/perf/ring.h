@@ -35,7 +35,7 @@ struct hp_perf_ring {
 	uint64_t head;	/* end of the readable part */
 	uint64_t tail;
 	bool is_tight;	/* was too full for a large record at the last read */
-	uint64_t switches;	/* records of switches that were read */
+	uint64_t switches;	/* handled records of switches */
 	uint64_t time;	/* of the record at `tail`; UINT64_MAX = none */
 };
 
@@ -54,6 +54,8 @@ struct hp_perf_rings {
 	struct hp_perf_ring *list;
 	/* NULL = no prefetching. */
 	hp_perf_scout ahead;
+	/* The handler's count of switches; NULL = it has none. */
+	const uint64_t *switches;
 	uint32_t count;
 	uint8_t *copy;	/* HP_PERF_RECORD_MAX bytes for a record that wraps around */
 };

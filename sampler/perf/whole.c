@@ -73,6 +73,11 @@ static void close_all(struct hp_whole *whole)
 	whole->count = 0;
 }
 
+static void report_set(struct perf_event_attr *attr, bool reports)
+{
+	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = reports;
+}
+
 static int open_all(struct hp_whole *whole, const struct hp_perf_rings *rings)
 {
 	for (uint32_t i = 0; i < rings->count; i++) {
@@ -99,8 +104,8 @@ int hp_whole_open(struct hp_whole *whole, const struct perf_event_attr *attr,
 	whole->attr.inherit = 0;
 	whole->attr.exclude_idle = 1;
 	/* The threads' own events report these. */
-	whole->attr.mmap = whole->attr.mmap2 = whole->attr.comm = whole->attr.comm_exec = 0;
-	whole->attr.task = whole->attr.context_switch = 0;
+	report_set(&whole->attr, false);
+	whole->attr.context_switch = 0;
 	whole->fds = calloc(rings->count, sizeof(*whole->fds));
 	if (whole->fds)
 		error = open_all(whole, rings);
@@ -118,13 +123,43 @@ void hp_whole_begin(struct hp_whole *whole)
 		ioctl(whole->fds[i], PERF_EVENT_IOC_ENABLE, 0);
 }
 
+/* The old events are closed last: no report is missed. */
+static int open_again(struct hp_whole *whole, const struct hp_perf_rings *rings)
+{
+	struct hp_whole old = *whole;
+	int error = -ENOMEM;
+
+	whole->count = 0;
+	whole->fds = calloc(rings->count, sizeof(*whole->fds));
+	if (whole->fds)
+		error = open_all(whole, rings);
+	struct hp_whole *loser = error ? whole : &old;
+	close_all(loser);
+	free(loser->fds);
+	if (error) {
+		whole->fds = old.fds;
+		whole->count = old.count;
+	}
+	return error;
+}
+
+int hp_whole_report(struct hp_whole *whole, const struct hp_perf_rings *rings, bool reports)
+{
+	int error;
+
+	report_set(&whole->attr, reports);
+	error = open_again(whole, rings);
+	if (error)
+		report_set(&whole->attr, !reports);
+	return error;
+}
+
 void hp_whole_resize(struct hp_whole *whole, const struct hp_perf_rings *rings, uint32_t stack_size)
 {
 	if (!whole->fds)
 		return;
-	close_all(whole);
 	whole->attr.sample_stack_user = stack_size;
-	open_all(whole, rings);
+	open_again(whole, rings);
 }
 
 void hp_whole_release(struct hp_whole *whole)

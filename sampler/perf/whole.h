@@ -63,6 +63,12 @@ int hp_whole_open(struct hp_whole *whole, const struct perf_event_attr *attr,
 		  const struct hp_perf_rings *rings, uint64_t hz);
 void hp_whole_begin(struct hp_whole *whole);
 
+/*
+ * The same events, which report mappings and tasks of all processes, too, or no longer. Returns 0
+ * or -errno, and then nothing has changed.
+ */
+int hp_whole_report(struct hp_whole *whole, const struct hp_perf_rings *rings, bool reports);
+
 /* The same events, with this many bytes of the stack. */
 void hp_whole_resize(struct hp_whole *whole, const struct hp_perf_rings *rings,
 		     uint32_t stack_size);

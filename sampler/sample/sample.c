@@ -346,6 +346,13 @@ void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id)
 	*wait_id_slot(samples, id) = id;
 }
 
+void hp_samples_forget_wait_ids(struct hp_samples *samples)
+{
+	for (uint32_t i = 0; i < samples->wait_id_room; i++)
+		samples->wait_ids[i] = 0;
+	samples->wait_id_count = 0;
+}
+
 /* Where the thread is, just before it leaves the CPU. */
 static void wait_stack(struct hp_samples *samples, const struct sample *s)
 {
@@ -425,16 +432,24 @@ void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t b
 			      });
 }
 
+/* A process outside the session. */
+static bool is_foreign(const struct hp_samples *samples, uint32_t pid)
+{
+	return samples->is_wide && !hp_space_known(&samples->spaces, pid);
+}
+
 static void switch_read(struct hp_samples *samples, const struct perf_event_header *record)
 {
 	/* At the end of the record: thread and time. */
 	const uint8_t *end = (const uint8_t *)record + record->size;
 	struct cursor c = { end - 24, end };
 	uint64_t who = take(&c), now_ns = take(&c);
-	bool is_ours = hp_space_is_ours(&samples->spaces, (uint32_t)who);
+	bool is_other = is_foreign(samples, (uint32_t)who) ||
+			hp_space_is_ours(&samples->spaces, (uint32_t)who);
 	struct hp_wait_thread *thread =
-		is_ours ? NULL : hp_wait_thread_of(&samples->waits, (uint32_t)(who >> 32));
+		is_other ? NULL : hp_wait_thread_of(&samples->waits, (uint32_t)(who >> 32));
 
+	samples->switches += !is_other;
 	if (!thread)
 		return;
 	thread->pid = (uint32_t)who;
@@ -498,10 +513,12 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 	if (hp_space_is_ours(&samples->spaces, s.pid))
 		return;
 	samples->is_complete = samples->is_cut = false;
-	if (samples->wait_id_room && *wait_id_slot(samples, s.id))
-		wait_stack(samples, &s);
-	else if (!samples->is_whole || hp_space_known(&samples->spaces, s.pid))
+	if (samples->wait_id_room && *wait_id_slot(samples, s.id)) {
+		if (!is_foreign(samples, s.pid))
+			wait_stack(samples, &s);
+	} else if (!samples->is_whole || hp_space_known(&samples->spaces, s.pid)) {
 		cpu_add(samples, &s);
+	}
 }
 
 /* ---- other records ---- */
@@ -517,7 +534,8 @@ static void map_read(struct hp_samples *samples, const struct perf_event_header 
 	uint64_t device = take(&c), inode = take(&c);
 	take(&c);	/* the inode's generation */
 	take(&c);	/* access and flags */
-	if (c.at >= c.end || !memchr(c.at, 0, (size_t)(c.end - c.at)))
+	if (is_foreign(samples, (uint32_t)thread) || c.at >= c.end ||
+	    !memchr(c.at, 0, (size_t)(c.end - c.at)))
 		return;
 	hp_space_map(&samples->spaces, (uint32_t)thread, &entry, (const char *)c.at,
 		     makedev((uint32_t)device, (uint32_t)(device >> 32)), inode);
@@ -540,6 +558,9 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 	uint64_t processes = take(&c), threads = take(&c);
 	uint32_t pid = (uint32_t)processes, parent = (uint32_t)(processes >> 32);
 
+	/* The parent of a process that ends may be outside. */
+	if (is_foreign(samples, record->type == PERF_RECORD_EXIT ? pid : parent))
+		return;
 	if (record->type == PERF_RECORD_EXIT) {
 		samples->ended++;
 		struct hp_wait_thread *thread =
@@ -561,6 +582,8 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 
 static void exec_read(struct hp_samples *samples, uint32_t pid)
 {
+	if (is_foreign(samples, pid))
+		return;
 	hp_space_exec(&samples->spaces, pid);
 	hp_open_exec(samples, pid);
 }
@@ -663,6 +686,7 @@ void hp_samples_handle(void *context, const struct perf_event_header *record)
 			exec_read(samples, (uint32_t)thread);
 		break;
 	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:	/* by an event of a CPU */
 		switch_read(samples, record);
 		break;
 	case PERF_RECORD_LOST:

@@ -55,6 +55,8 @@ struct hp_samples {
 		born;	/* receives the threads that start with an event from `born_from` on; NULL = none */
 	uint64_t born_from;	/* the event's identifier: events opened later have higher ones */
 	bool is_whole;	/* CPUs are sampled, and so threads outside the session */
+	bool is_wide;	/* other records come from them, too */
+	uint64_t switches;	/* of the session's threads: records */
 	bool has_notes;	/* threads report later where they waited */
 	bool (*admits)(void *members,
 		       uint32_t pid);	/* may the process that a note names be read? */
@@ -76,6 +78,8 @@ void hp_samples_release(struct hp_samples *samples);
 
 /* Samples of the event with this identifier are taken when a thread leaves the CPU. */
 void hp_samples_note_wait_id(struct hp_samples *samples, uint64_t id);
+/* These events were closed, and their records were read. */
+void hp_samples_forget_wait_ids(struct hp_samples *samples);
 
 /* A sample that a thread took of itself. */
 struct hp_tick {

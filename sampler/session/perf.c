@@ -143,6 +143,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	perf->samples.admits = admits;
 	perf->samples.members = perf->members;
 	perf->rings.ahead = hp_samples_ahead;
+	perf->rings.switches = &perf->samples.switches;
 	if (perf->rings.list[0].size >= ring_size(perf->settings))
 		perf->stack_size = STACK_SIZE_ROOMY;
 	error = hp_perf_open_process(perf, pid);
@@ -256,7 +257,8 @@ static void adapt(struct hp_perf *perf)
 		return;
 	perf->attr.sample_stack_user = 2 * size < most ? 2 * size : most;
 	perf->record->stack_size = perf->attr.sample_stack_user;
-	hp_perf_open_again(perf);
+	if (!perf->is_wide)
+		hp_perf_open_again(perf);
 	hp_whole_resize(&perf->whole, &perf->rings, perf->attr.sample_stack_user);
 }
 
@@ -305,14 +307,22 @@ static bool whole_can(const struct hp_perf *perf)
 	       !hp_perf_inherits_threads(&perf->attr);
 }
 
-static bool whole_open(struct hp_perf *perf)
+static bool whole_prepare(struct hp_perf *perf)
 {
 	if (hp_whole_open(&perf->whole, &perf->attr, &perf->rings,
 			  hp_perf_frequency(hp_settings_cpu_hz(perf->settings))) < 0)
 		return false;
 	first_end(perf);
 	perf->samples.is_whole = true;
-	hp_perf_open_unsampled(perf);
+	hp_perf_unsample(perf);
+	return true;
+}
+
+static bool whole_open(struct hp_perf *perf)
+{
+	if (!whole_prepare(perf))
+		return false;
+	hp_perf_open_again(perf);
 	hp_whole_begin(&perf->whole);
 	return true;
 }
@@ -329,12 +339,17 @@ static bool whole_look(struct hp_perf *perf)
 	       whole_open(perf);
 }
 
-bool hp_perf_whole(struct hp_perf *perf)
+bool hp_perf_wide(struct hp_perf *perf)
 {
-	if (!whole_can(perf) || perf->settings->cpu_hz || hp_settings_wants_samples(perf->settings))
+	if (perf->settings->cpu_hz || hp_settings_wants_samples(perf->settings))
 		return false;
-	perf->attr.context_switch = !perf->burst.is_on;
-	return whole_open(perf);
+	if (!perf->whole.fds && !(whole_can(perf) && whole_prepare(perf)))
+		return false;
+	hp_whole_begin(&perf->whole);
+	if (hp_whole_report(&perf->whole, &perf->rings, true) < 0)
+		return false;
+	perf->samples.is_wide = true;
+	return hp_perf_open_wide(perf);
 }
 
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)

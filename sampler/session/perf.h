@@ -77,6 +77,7 @@ struct hp_perf {
 	struct hp_perf_burst burst;
 	bool is_first;	/* the rate is that of the first second of CPU time */
 	struct hp_whole whole;
+	bool is_wide;	/* threads have no events: those of the CPUs report everything */
 	uint32_t met;	/* members that were examined */
 	uint32_t stack_size;	/* initially, bytes */
 	uint64_t looked_samples;	/* when the size of stacks was last checked */
@@ -108,10 +109,11 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);
 
 /*
- * Samples the CPUs from now on, if permitted and if that differs from sampling threads, whose
- * events are then replaced. False = nothing was done.
+ * Replaces all threads' events by events of the CPUs, which are sampled from now on, if permitted
+ * and if that differs from sampling threads. Events of a thread cost some time at each of its
+ * switches, even if they are disabled. False = threads keep theirs.
  */
-bool hp_perf_whole(struct hp_perf *perf);
+bool hp_perf_wide(struct hp_perf *perf);
 
 /* Then reopening events takes long, and threads that start or end wait for it in the kernel. */
 bool hp_perf_is_crowd(const struct hp_perf *perf);

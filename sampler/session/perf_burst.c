@@ -83,7 +83,10 @@ static void open_threads(struct hp_perf *perf)
 {
 	perf->attr.context_switch = !perf->burst.is_on;
 	hp_perf_open_again(perf);
+	if (perf->samples.is_wide)
+		hp_whole_report(&perf->whole, &perf->rings, false);
 	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
+	perf->samples.is_wide = false;
 }
 
 static void notes_ask(struct hp_perf *perf, bool asks)
@@ -101,7 +104,7 @@ static void on(struct hp_perf *perf, uint64_t switches_ns)
 
 	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
 	b->is_on = true;
-	if (!hp_perf_whole(perf))
+	if (!hp_perf_wide(perf))
 		open_threads(perf);
 	else
 		hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
@@ -158,13 +161,24 @@ void hp_perf_burst_look(struct hp_perf *perf, uint64_t now_ns)
 
 /* ---- bursts ---- */
 
-static void toggle(struct hp_perf *perf, unsigned long request)
+/*
+ * An event that reports switches costs something at each of them while it exists, even if it is
+ * disabled. Those of CPUs are few, so they exist only in bursts. False = some are missing.
+ */
+static bool toggle(struct hp_perf *perf, unsigned long request)
 {
 	uint64_t since_ns = hp_clock_raw_ns();
+	bool is_whole = true;
 
-	for (uint32_t i = 0; i < perf->wait_fds.count; i++)
-		ioctl(perf->wait_fds.list[i], request, 0);
+	if (!perf->is_wide)
+		for (uint32_t i = 0; i < perf->wait_fds.count; i++)
+			ioctl(perf->wait_fds.list[i], request, 0);
+	else if (request == PERF_EVENT_IOC_ENABLE)
+		is_whole = hp_perf_open_waits(perf);
+	else
+		hp_perf_fds_close(&perf->wait_fds);
 	perf->burst.toggle_ns = hp_clock_raw_ns() - since_ns;
+	return is_whole;
 }
 
 static void begin(struct hp_perf *perf)
@@ -174,9 +188,10 @@ static void begin(struct hp_perf *perf)
 	switches_most(perf);
 	if (!perf->has_kernel)
 		hp_offcpu_notes_all(&perf->notes);
-	toggle(perf, PERF_EVENT_IOC_ENABLE);
+	bool is_whole = toggle(perf, PERF_EVENT_IOC_ENABLE);
 	b->began_ns = hp_clock_raw_ns();
 	hp_burst_begin(&perf->samples, b->began_ns, b->parts, b->slots);
+	perf->samples.burst.has_dropped = !is_whole;
 	b->end_ns = b->began_ns + HP_BURST_SLOT_NS / b->parts + HP_BURST_LONG_NS;
 }
 
@@ -201,6 +216,8 @@ static bool end(struct hp_perf *perf)
 	span_ns = hp_clock_raw_ns() - b->began_ns;
 	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
 	/* After a loss, takes grow again step by step. */
+	if (perf->is_wide)
+		hp_samples_forget_wait_ids(&perf->samples);
 	uint32_t wish = parts_for((uint64_t)perf->samples.burst.outs * b->parts);
 	b->parts = wish < b->parts / 2 ? b->parts / 2 : wish;
 	if (!hp_burst_end(&perf->samples))

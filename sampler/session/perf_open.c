@@ -26,6 +26,7 @@
  * of the thread's.
  */
 #define OWN_MAX 1000
+#define ALL_TASKS UINT32_MAX	/* instead of a thread: everything that the CPU runs */
 #define BURST_STACK 4096u	/* bytes of the stack with each switch */
 #define BORN_NS 500000	/* a record may be written this long after its time */
 
@@ -150,7 +151,9 @@ static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	perf->wait_attr.sample_period = perf->has_kernel;
 	perf->wait_attr.mmap = perf->wait_attr.mmap2 = perf->wait_attr.comm = 0;
 	perf->wait_attr.comm_exec = perf->wait_attr.task = 0;
-	perf->wait_attr.context_switch = perf->wait_attr.disabled = perf->burst.is_on;
+	perf->wait_attr.inherit = tid != ALL_TASKS;
+	perf->wait_attr.context_switch = perf->burst.is_on;
+	perf->wait_attr.disabled = perf->burst.is_on && tid != ALL_TASKS;
 	/* A burst of larger ones would not fit into the rings. */
 	if (perf->burst.is_on && perf->wait_attr.sample_stack_user > BURST_STACK)
 		perf->wait_attr.sample_stack_user = BURST_STACK;
@@ -313,6 +316,9 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 	struct attachment a = { .lost = perf->samples.lost };
 	int error;
 
+	/* From now on its records are handled. */
+	if (perf->is_wide)
+		return hp_space_of(&perf->samples.spaces, pid) ? 0 : -ENOMEM;
 	a.own = malloc(OWN_MAX * sizeof(*a.own));
 	if (!a.own)
 		return -ENOMEM;
@@ -392,6 +398,7 @@ void hp_perf_open_again(struct hp_perf *perf)
 
 	memset(&perf->fds, 0, sizeof(perf->fds));
 	memset(&perf->wait_fds, 0, sizeof(perf->wait_fds));
+	perf->is_wide = false;
 	for (int i = 0; i < HP_SPACE_BUCKETS; i++)
 		for (const struct hp_space *s = spaces->buckets[i]; s; s = s->next)
 			if (!s->is_ended)
@@ -400,11 +407,27 @@ void hp_perf_open_again(struct hp_perf *perf)
 	hp_perf_fds_close(&old_waits);
 }
 
-void hp_perf_open_unsampled(struct hp_perf *perf)
+void hp_perf_unsample(struct hp_perf *perf)
 {
 	perf->attr.type = choices[CHOICE_DUMMY].type;
 	perf->attr.config = choices[CHOICE_DUMMY].config;
 	perf->attr.freq = 0;
 	perf->attr.sample_freq = 0;
-	hp_perf_open_again(perf);
+}
+
+bool hp_perf_open_waits(struct hp_perf *perf)
+{
+	for (uint32_t i = 0; i < perf->rings.count; i++)
+		wait_open(perf, ALL_TASKS, &perf->rings.list[i]);
+	return perf->wait_fds.count == perf->rings.count;
+}
+
+bool hp_perf_open_wide(struct hp_perf *perf)
+{
+	hp_perf_fds_close(&perf->wait_fds);
+	perf->is_wide = hp_perf_open_waits(perf);
+	hp_perf_fds_close(&perf->wait_fds);
+	if (perf->is_wide)
+		hp_perf_fds_close(&perf->fds);
+	return perf->is_wide;
 }

@@ -26,7 +26,15 @@ void hp_perf_open_children(struct hp_perf *perf, uint32_t pid);
 /* Every process with events gets new ones, with the current `attr`. */
 void hp_perf_open_again(struct hp_perf *perf);
 
-/* The same with events that report switches, mappings and tasks, and take no samples. */
-void hp_perf_open_unsampled(struct hp_perf *perf);
+/* Events opened from now on report switches, mappings and tasks, and take no samples. */
+void hp_perf_unsample(struct hp_perf *perf);
+
+/*
+ * Closes the events of all threads, if hp_perf_open_waits works. False = threads still have events.
+ */
+bool hp_perf_open_wide(struct hp_perf *perf);
+
+/* Waits on all CPUs are recorded until perf->wait_fds are closed. False = only on some. */
+bool hp_perf_open_waits(struct hp_perf *perf);
 
 #endif
