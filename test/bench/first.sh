@@ -7,6 +7,7 @@
 #   sqlite 1, 20   speedtest1 of Debian's sqlite3 in memory, at two sizes, gcc -O2, every function
 #   lua            test/examples/demo.lua
 #   many           2000 functions in random order, 2000 calls of each
+#   many 20,000    20,000 functions in random order, 200 calls of each
 #
 # CPU time of the program, the minimum of ROUNDS=5 rounds, under hooks as in test/bench/run.
 # Budgets, adaptive / empty: sqlite 1.8 and 1.5, lua 1.4, many 2; exact / clock: 1.5, many 2.3.
@@ -77,14 +78,16 @@ row()
 
 	command=("${@:2}")
 	turns "$rounds" empty clock adaptive exact
-	printf '%-10s%9.0f%9.0f%9.0f%9.0f%10s%10s\n' "$name" "${least[empty]}" "${least[clock]}" "${least[adaptive]}" \
+	printf '%-12s%9.0f%9.0f%9.0f%9.0f%10s%10s\n' "$name" "${least[empty]}" "${least[clock]}" "${least[adaptive]}" \
 		"${least[exact]}" "$(ratio adaptive empty)" "$(ratio exact clock)"
 }
 
 build_hooks || exit
 compile -finstrument-functions -o "$out/many" test/bench/many.c -lpthread || exit
-printf '%-10s%9s%9s%9s%9s%10s%10s\n' 'CPU, ms' empty clock adaptive exact adap/empty ex/clock
+compile -finstrument-functions -DTENFOLD -o "$out/many20000" test/bench/many.c -lpthread || exit
+printf '%-12s%9s%9s%9s%9s%10s%10s\n' 'CPU, ms' empty clock adaptive exact adap/empty ex/clock
 row many "$out/many" 4000000
+row 'many 20,000' "$out/many20000" 4000000
 if build_lua; then
 	row lua "$out/lua" test/examples/demo.lua 1
 fi

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* many.c - 2000 functions in random order: no cache holds the data of all of them. */
+/*
+ * many.c - 2000 functions in random order, or 20,000 with -DTENFOLD: no cache holds the data of all
+ * of them.
+ */
 #include "test/bench/bench.h"
 
 #include <stdint.h>
@@ -36,10 +39,26 @@
 	HUNDRED(X, n##8) \
 	HUNDRED(X, n##9)
 
-THOUSAND(ONE, 1)
-THOUSAND(ONE, 2)
+#ifdef TENFOLD
+#define THOUSANDS(X, n) \
+	THOUSAND(X, n##0) \
+	THOUSAND(X, n##1) \
+	THOUSAND(X, n##2) \
+	THOUSAND(X, n##3) \
+	THOUSAND(X, n##4) \
+	THOUSAND(X, n##5) \
+	THOUSAND(X, n##6) \
+	THOUSAND(X, n##7) \
+	THOUSAND(X, n##8) \
+	THOUSAND(X, n##9)
+#else
+#define THOUSANDS(X, n) THOUSAND(X, n)
+#endif
 
-static void (*const functions[2000])(void) = { THOUSAND(NAME, 1) THOUSAND(NAME, 2) };
+THOUSANDS(ONE, 1)
+THOUSANDS(ONE, 2)
+
+static void (*const functions[])(void) = { THOUSANDS(NAME, 1) THOUSANDS(NAME, 2) };
 static uint16_t order[ORDER];
 
 static BENCH_PLAIN void bench_run(long calls)
@@ -48,7 +67,7 @@ static BENCH_PLAIN void bench_run(long calls)
 
 	for (int i = 0; i < ORDER; i++) {
 		seed = seed * 1664525 + 1013904223;
-		order[i] = (uint16_t)((seed >> 8) % 2000);
+		order[i] = (uint16_t)((seed >> 8) % (sizeof(functions) / sizeof(*functions)));
 	}
 	for (long i = 0; i < calls; i++)
 		functions[order[i % ORDER]]();
