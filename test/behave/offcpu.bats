@@ -242,6 +242,7 @@ within()
 		#include <sys/wait.h>
 		#include <time.h>
 		#include <unistd.h>
+		static int begins[2];	/* the parent writes once it has read the clock */
 		static double now(void)
 		{
 			struct timespec t;
@@ -250,9 +251,14 @@ within()
 		}
 		int main(void)
 		{
+			if (pipe(begins) < 0)
+				return 1;
 			pid_t child = fork();
 			if (child == 0) {
 				/* As long as the parent goes on it is not stopped yet. */
+				char began;
+				if (read(begins[0], &began, 1) != 1)
+					_exit(1);
 				for (int i = 0; i < 10; i++) {
 					usleep(50000);
 					kill(getppid(), i < 9 ? SIGSTOP : SIGCONT);
@@ -261,6 +267,8 @@ within()
 			}
 			/* The longest step of the clock is the stop. */
 			double last = now(), longest = 0;
+			if (write(begins[1], "", 1) != 1)
+				return 1;
 			while (waitpid(child, NULL, WNOHANG) == 0) {
 				double t = now();
 				if (t - last > longest)
@@ -296,6 +304,7 @@ within()
 		#include <time.h>
 		#include <unistd.h>
 		#define QUIET __attribute__((no_instrument_function))
+		static int begins[2];	/* the parent writes once it has read the clock */
 		static QUIET double now(void)
 		{
 			struct timespec t;
@@ -306,6 +315,8 @@ within()
 		__attribute__((noinline)) double clocks(pid_t child)
 		{
 			double last = now(), longest = 0;
+			if (write(begins[1], "", 1) != 1)
+				return 0;
 			for (int i = 0; ; i++) {
 				double t = now();
 				if (t - last > longest)
@@ -317,9 +328,14 @@ within()
 		}
 		int main(void)
 		{
+			if (pipe(begins) < 0)
+				return 1;
 			pid_t child = fork();
 			if (child == 0) {
 				/* As long as the parent goes on it is not stopped yet. */
+				char began;
+				if (read(begins[0], &began, 1) != 1)
+					_exit(1);
 				for (int i = 0; i < 10; i++) {
 					usleep(50000);
 					kill(getppid(), i < 9 ? SIGSTOP : SIGCONT);
