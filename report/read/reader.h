@@ -136,7 +136,7 @@ uint32_t hp_reader_gist_active(struct hp_reader *reader, uint64_t at);
 /* Upper limit of the number of records: accepted offsets are below HP_LINE times this. */
 size_t hp_reader_places(const struct hp_reader *reader);
 
-/* A fresh copy of the hp_text at `offset`, without control characters; NULL = none. */
+/* A fresh copy of the hp_text at `offset`, which may contain control characters; NULL = none. */
 char *hp_reader_text(struct hp_reader *reader, uint64_t offset);
 
 #endif

@@ -258,3 +258,30 @@ assert a["num_workers"] == 1, a
 assert a["workers"][0]["park_count"] == 500, a
 assert a["raw"][0]["state"] == "busy", a' "$T/wait.json"
 }
+
+@test "loops: a name cannot write to the terminal" {
+	gcc -DHOTPATH -I"$ROOT" -o "$T/named" -x c - <<-'END'
+		#include <poll.h>
+		#include <unistd.h>
+		#include "include/hotpath.h"
+		int main(void)
+		{
+			int fds[2];
+			char byte = 0;
+			struct pollfd one = { .events = POLLIN };
+			if (pipe(fds) != 0)
+				return 1;
+			one.fd = fds[0];
+			HOTPATH_LOOP("evil\033[31m\033]0;title\007\nend");
+			for (int i = 0; i < 20 && write(fds[1], &byte, 1) == 1 && poll(&one, 1, 1000) == 1; i++)
+				if (read(fds[0], &byte, 1) != 1)
+					return 1;
+			return 0;
+		}
+	END
+	for format in table json; do
+		HOTPATH_KEEP=0 HOTPATH_REPORT=all HOTPATH_OUTPUT_FORMAT=$format HOTPATH_OUTPUT_PATH=$T/named.$format "$HP_RUN" "$T/named"
+		grep -q 'evil?\[31m' "$T/named.$format"
+		LC_ALL=C run -1 grep -c -P '\x1b|\x07|\\u001b' "$T/named.$format"
+	done
+}

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
 #include "report/name/symbol.h"
@@ -139,8 +140,8 @@ static const char *thread_name(struct build *b, const struct hp_loop *record, co
 	return name && *name ? name : comm;
 }
 
-static char *name_of(struct build *b, const struct hp_loop_row *row, const struct library *library,
-		     const char *comm)
+static char *name_raw(struct build *b, const struct hp_loop_row *row, const struct library *library,
+		      const char *comm)
 {
 	const struct hp_symbol_spot *spot = hp_lock_code(b->report, &row->site);
 	const char *thread = thread_name(b, &row->record, comm);
@@ -150,6 +151,16 @@ static char *name_of(struct build *b, const struct hp_loop_row *row, const struc
 	if (library)
 		return hp_xprintf("%s (%s)", thread, library->runs);
 	return spot ? hp_xprintf("%s (%s)", thread, spot->name) : hp_xstrdup(thread);
+}
+
+/* Names of loops and threads are the program's. */
+static char *name_of(struct build *b, const struct hp_loop_row *row, const struct library *library,
+		     const char *comm)
+{
+	char *raw = name_raw(b, row, library, comm), *clean = hp_text_clean(raw);
+
+	free(raw);
+	return clean;
 }
 
 /* --- rows --- */
