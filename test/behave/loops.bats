@@ -259,11 +259,13 @@ assert a["workers"][0]["park_count"] == 500, a
 assert a["raw"][0]["state"] == "busy", a' "$T/wait.json"
 }
 
-@test "loops: a name cannot write to the terminal" {
+@test "loops: names of loops and locks cannot write to the terminal" {
 	gcc -DHOTPATH -I"$ROOT" -o "$T/named" -x c - <<-'END'
 		#include <poll.h>
+		#include <pthread.h>
 		#include <unistd.h>
 		#include "include/hotpath.h"
+		static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 		int main(void)
 		{
 			int fds[2];
@@ -272,6 +274,9 @@ assert a["raw"][0]["state"] == "busy", a' "$T/wait.json"
 			if (pipe(fds) != 0)
 				return 1;
 			one.fd = fds[0];
+			HOTPATH_LOCK(&lock, "bad\033[31m\nend");
+			pthread_mutex_lock(&lock);
+			pthread_mutex_unlock(&lock);
 			HOTPATH_LOOP("evil\033[31m\033]0;title\007\nend");
 			for (int i = 0; i < 20 && write(fds[1], &byte, 1) == 1 && poll(&one, 1, 1000) == 1; i++)
 				if (read(fds[0], &byte, 1) != 1)
@@ -282,6 +287,7 @@ assert a["raw"][0]["state"] == "busy", a' "$T/wait.json"
 	for format in table json; do
 		HOTPATH_KEEP=0 HOTPATH_REPORT=all HOTPATH_OUTPUT_FORMAT=$format HOTPATH_OUTPUT_PATH=$T/named.$format "$HP_RUN" "$T/named"
 		grep -q 'evil?\[31m' "$T/named.$format"
+		grep -q 'bad?\[31m' "$T/named.$format"
 		LC_ALL=C run -1 grep -c -P '\x1b|\x07|\\u001b' "$T/named.$format"
 	done
 }

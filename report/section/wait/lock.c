@@ -66,7 +66,7 @@ static void read_locks(struct hp_lock_build *b, uint64_t at)
 			row.offset = record.inside;
 			row.block = record.block;
 		}
-		row.label = record.label ? hp_reader_text(&b->model->reader, record.label) : NULL;
+		row.label = record.label ? hp_reader_name(&b->model->reader, record.label) : NULL;
 		if (row.number == HP_LOCK_LABEL && !row.label)
 			row.number = HP_LOCK_MORE;
 		place = hp_lock_build_row(b, &row);

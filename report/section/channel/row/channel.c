@@ -220,7 +220,7 @@ static void read_channels(struct build *b, uint64_t at)
 		row->instances += record.instances;
 		row->closed += record.closed;
 		if (record.label && !row->label)
-			row->label = hp_reader_text(reader, record.label);
+			row->label = hp_reader_name(reader, record.label);
 		read_lanes(b, row, record.lanes);
 	}
 }
