@@ -98,9 +98,10 @@ TEST(rank, medians)
 /* One run of a made-up program: its figure for `work`. */
 struct made {
 	double calls, blocks, self_ns, sampled_ns, cpu_ns, ready, threads, started;
+	double covered;	/* the share of cpu_ns that was sampled */
 };
 
-static const struct made usual = { 1000, 50, 100e6, 100e6, 200e6, 0, 1, 0 };
+static const struct made usual = { 1000, 50, 100e6, 100e6, 200e6, 0, 1, 0, 1 };
 
 static cJSON *report_of(const struct made *made)
 {
@@ -116,10 +117,13 @@ static cJSON *report_of(const struct made *made)
 		       "{\"name\":\"tiny\",\"calls\":7,\"self_ns\":9}]},",
 		       made->cpu_ns, made->cpu_ns, made->calls, made->self_ns);
 	at += snprintf(at, (size_t)(end - at),
-		       "\"functions_cpu\":{\"raw\":[{\"name\":\"work\",\"self_ns\":%.0f}]},"
+		       "\"functions_cpu\":{\"total_samples\":%.0f,\"profiler_ns\":%.0f,"
+		       "\"raw\":[{\"name\":\"work\",\"self_ns\":%.0f}]},"
 		       "\"functions_alloc\":{\"raw\":[{\"name\":\"work\",\"count\":%.0f,"
 		       "\"total_bytes\":%.0f}]},",
-		       made->sampled_ns, made->blocks, made->blocks * 10);
+		       made->covered * made->cpu_ns * 0.9 / 1e3,
+		       made->covered * made->cpu_ns * 0.1, made->covered * made->sampled_ns,
+		       made->blocks, made->blocks * 10);
 	snprintf(at, (size_t)(end - at),
 		 "\"threads\":{\"thread_count\":%.0f,\"raw\":[{\"cpu_ns\":%.0f,\"wait_ns\":%.0f}]},"
 		 "\"meta\":{\"created_unix_ns\":%.0f}}",
@@ -265,6 +269,29 @@ TEST(judge, ten_runs_find_a_tenth)
 	compare_made(made, 10);
 	CHECK_EQ(verdict_of("own time", "work"), HP_COMPARE_MORE);
 	CHECK_EQ(verdict_of("CPU samples", "work"), HP_COMPARE_SAME);
+	CHECK_EQ(changes(), 1);
+	hp_compare_release(&compare);
+}
+
+/* How much of a run was sampled says nothing about the program. */
+TEST(judge, samples_are_scaled_to_cpu_time)
+{
+	struct made made[2 * RUNS_MAX];
+
+	made_fill(made, 10);
+	for (size_t i = 0; i < 20; i++) {
+		made[i].covered = 0.5 + 0.025 * (double)(i * 7 % 20);
+		if (i % 2)
+			made[i].covered *= 0.8;
+	}
+	compare_made(made, 10);
+	CHECK_EQ(changes(), 0);
+	CHECK_NEAR(row_of("CPU samples", "work")->a, 101.5e6, 1.5e6);
+	hp_compare_release(&compare);
+	for (size_t i = 1; i < 20; i += 2)
+		made[i].sampled_ns *= 1.1;
+	compare_made(made, 10);
+	CHECK_EQ(verdict_of("CPU samples", "work"), HP_COMPARE_MORE);
 	CHECK_EQ(changes(), 1);
 	hp_compare_release(&compare);
 }
