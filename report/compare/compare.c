@@ -221,8 +221,8 @@ static double sampled_scale(const cJSON *report, const cJSON *section)
 {
 	const cJSON *summary = cJSON_GetObjectItemCaseSensitive(report, "summary");
 	double cpu = number_of(summary, "cpu_ns", 0);
-	double sampled = 1e3 * number_of(section, "total_samples", 0) +
-			 number_of(section, "profiler_ns", 0);
+	double sampled =
+		1e3 * number_of(section, "total_samples", 0) + number_of(section, "profiler_ns", 0);
 
 	return cpu > 0 && sampled > 0 ? cpu / sampled : 1;
 }

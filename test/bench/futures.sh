@@ -35,5 +35,5 @@ done <<-'END'
 	futures call 500000
 	coroutines - 2000000
 	futures thread 5000
-	connects connect 3000
+	connects connect 900
 END

@@ -121,9 +121,8 @@ static cJSON *report_of(const struct made *made)
 		       "\"raw\":[{\"name\":\"work\",\"self_ns\":%.0f}]},"
 		       "\"functions_alloc\":{\"raw\":[{\"name\":\"work\",\"count\":%.0f,"
 		       "\"total_bytes\":%.0f}]},",
-		       made->covered * made->cpu_ns * 0.9 / 1e3,
-		       made->covered * made->cpu_ns * 0.1, made->covered * made->sampled_ns,
-		       made->blocks, made->blocks * 10);
+		       made->covered * made->cpu_ns * 0.9 / 1e3, made->covered * made->cpu_ns * 0.1,
+		       made->covered * made->sampled_ns, made->blocks, made->blocks * 10);
 	snprintf(at, (size_t)(end - at),
 		 "\"threads\":{\"thread_count\":%.0f,\"raw\":[{\"cpu_ns\":%.0f,\"wait_ns\":%.0f}]},"
 		 "\"meta\":{\"created_unix_ns\":%.0f}}",
