@@ -223,11 +223,11 @@ static void add_location(struct hp_report *report, const void *place, struct cJS
 /* --- the section --- */
 
 static const struct hp_metric metrics[] = {
-	{ "last", false, "hotpath_gauge", .help = "Last value of gauges, and of numbers shown." },
-	{ "min", false, "hotpath_gauge_min", .help = "Least value of each gauge since the start." },
-	{ "max", false, "hotpath_gauge_max",
+	{ "last", false, "hotpath_value", .help = "Last value of gauges, and of numbers shown." },
+	{ "min", false, "hotpath_value_min", .help = "Least value of each gauge since the start." },
+	{ "max", false, "hotpath_value_max",
 	  .help = "Largest value of each gauge since the start." },
-	{ "count", true, "hotpath_gauge_updates",
+	{ "count", true, "hotpath_value_updates",
 	  .help = "How often each of them was set or shown." },
 	{ 0 },
 };
