@@ -48,9 +48,9 @@
 #define HP_FD_NONE (UINT64_C(1) << 32 | 1)	/* no channel */
 #define HP_LANE_NONE 1	/* no lane this way */
 
-/* A thread's own state; in a MADV_WIPEONFORK page. */
-#define HP_REMOTE_SEVERAL UINT32_MAX
+#define HP_REMOTE_SEVERAL UINT32_MAX	/* messages came by more than one descriptor */
 
+/* A thread's own state; in a MADV_WIPEONFORK page. */
 struct hp_channel_thread {
 	uint64_t random;
 	uint64_t switches;	/* 1 + how often the thread had waited at the last check; 0 = never checked */

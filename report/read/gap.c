@@ -41,17 +41,17 @@
 #include "report/base/binomial.h"
 #include "report/base/memory.h"
 
-#define STEPS 200 /* of the share, from 0 to 1 */
+#define STEPS 200	/* of the share, from 0 to 1 */
 #define WITHIN 2.2
 #define WITHIN_FEW 3.0
 #define FEW 5
-#define CHANCE 2 /* standard deviations of a binomial number */
+#define CHANCE 2	/* standard deviations of a binomial number */
 /* Part of the function's time; beyond it, the whole is the interval */
 #define NEXT_TO_NOTHING 0.002
 #define BOOST_P (1 / 8.0)
-#define BEYOND 0.0125 /* probability of a share beyond each end, by samples */
-#define COVERED_MIN 0.5 /* part of the long gaps' time that samples stand for */
-#define GRAIN_CLOCKS 8.0 /* clock readings: the error of one event's excess */
+#define BEYOND 0.0125	/* probability of a share beyond each end, by samples */
+#define COVERED_MIN 0.5	/* part of the long gaps' time that samples stand for */
+#define GRAIN_CLOCKS 8.0	/* clock readings: the error of one event's excess */
 
 /* Events below a node, and below those above it whose calls were not all timed. */
 struct set {
@@ -59,10 +59,10 @@ struct set {
 	double ticks[HP_GAP_MODES];
 	double size_events[HP_GAP_SIZES];
 	double size_ticks[HP_GAP_SIZES];
-	double claimed; /* ticks of these attributed to functions */
-	uint32_t above; /* set of a caller further up, which is included; 0 = none */
-	double long_excess_ns; /* of the longest of them */
-	double long_ns; /* their whole length */
+	double claimed;	/* ticks of these attributed to functions */
+	uint32_t above;	/* set of a caller further up, which is included; 0 = none */
+	double long_excess_ns;	/* of the longest of them */
+	double long_ns;	/* their whole length */
 };
 
 /* A node's part of them. */
@@ -78,8 +78,8 @@ struct gaps {
 	struct set *sets;
 	size_t count;
 	size_t room;
-	uint32_t *at; /* of each node: place + 1 of its set of callees; 0 = none */
-	struct claim *claims; /* of each node */
+	uint32_t *at;	/* of each node: place + 1 of its set of callees; 0 = none */
+	struct claim *claims;	/* of each node */
 };
 
 /* --- recorded data --- */
@@ -358,8 +358,8 @@ static double sampled_of(const struct gaps *g, uint32_t set)
 struct seen {
 	double all;
 	double squares;
-	double own; /* in the function */
-	double unknown; /* in no instrumented function: may be in this one */
+	double own;	/* in the function */
+	double unknown;	/* in no instrumented function: may be in this one */
 };
 
 static bool set_includes(const struct gaps *g, uint32_t set, uint32_t part)

@@ -192,7 +192,6 @@ struct hp_model_thread_name {
 	uint64_t end;	/* ticks */
 };
 
-/* Data missing from the report, and how much. */
 /* A recorded long gap (report/read/gap.c). */
 struct hp_model_gap {
 	uint64_t start_ns;	/* CLOCK_MONOTONIC_RAW */
@@ -210,6 +209,7 @@ struct hp_model_gap_share {
 	double squares;	/* and the sum over them of its squares */
 };
 
+/* Data missing from the report, and how much. */
 struct hp_model_losses {
 	uint64_t refused_chunks;
 	uint64_t refusals;	/* refused by the kernel: memory outside the segment, system calls */
