@@ -3,8 +3,10 @@
 #include "report/base/binomial.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #define HALVINGS 40
+#define TERM_MIN 1e-15
 
 /* lgamma has a global sign; ours is always positive. */
 static double log_factorial(double n)
@@ -14,15 +16,23 @@ static double log_factorial(double n)
 	return lgamma_r(n + 1, &sign);
 }
 
-/* The probability of at least k of n. */
-static double at_least(double k, double n, double p)
+/*
+ * Is the probability of at least k of n below `beyond`, which is at most a half? The median is
+ * n * p, rounded one way or the other. Above it, each term is smaller than the one before.
+ */
+static bool is_below(double k, double n, double p, double beyond)
 {
-	double sum = 0;
+	double term, sum = 0;
 
-	for (double i = k; i <= n; i++)
-		sum += exp(log_factorial(n) - log_factorial(i) - log_factorial(n - i) + i * log(p) +
-			   (n - i) * log1p(-p));
-	return sum;
+	if (k <= floor(n * p))
+		return false;
+	term = exp(log_factorial(n) - log_factorial(k) - log_factorial(n - k) + k * log(p) +
+		   (n - k) * log1p(-p));
+	for (double i = k; i <= n && sum < beyond && term > TERM_MIN; i++) {
+		sum += term;
+		term *= (n - i) / (i + 1) * p / (1 - p);
+	}
+	return sum < beyond;
 }
 
 double hp_binomial_low(double k, double n, double beyond)
@@ -34,7 +44,7 @@ double hp_binomial_low(double k, double n, double beyond)
 	for (int i = 0; i < HALVINGS; i++) {
 		double p = (low + high) / 2;
 
-		if (at_least(k, n, p) < beyond)
+		if (is_below(k, n, p, beyond))
 			low = p;
 		else
 			high = p;

@@ -6,7 +6,7 @@
 #ifndef HP_REPORT_BASE_BINOMIAL_H
 #define HP_REPORT_BASE_BINOMIAL_H
 
-/* The ends; each is missed with the probability `beyond`. */
+/* The ends; each is missed with the probability `beyond`, at most a half. */
 double hp_binomial_low(double k, double n, double beyond);
 double hp_binomial_high(double k, double n, double beyond);
 

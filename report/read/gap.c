@@ -406,11 +406,13 @@ static bool is_alone(const struct gaps *g, uint32_t set, size_t node)
 static void claim_by_samples(const struct gaps *g, uint32_t at, size_t node, struct claim *claim)
 {
 	const struct set *set = &g->sets[at - 1];
-	struct seen seen = seen_of(g, at, g->model->nodes[node].function);
+	struct seen seen = { .all = 0 };
 	double whole = set->ticks[HP_GAP_USUAL] + set->ticks[HP_GAP_BOOST];
 	double scale = g->model->ns_per_tick, long_ticks = set->long_excess_ns / scale, n, low,
 	       high;
 
+	if (set->long_ns > 0)
+		seen = seen_of(g, at, g->model->nodes[node].function);
 	if (seen.squares <= 0 || seen.all < COVERED_MIN * set->long_ns || long_ticks > whole)
 		return;
 	n = floor(seen.all * seen.all / seen.squares);
@@ -418,7 +420,7 @@ static void claim_by_samples(const struct gaps *g, uint32_t at, size_t node, str
 	high = hp_binomial_high(ceil(n * fmin((seen.own + seen.unknown) / seen.all, 1)), n, BEYOND);
 	low = fmax(low * set->long_ns / scale - (set->long_ns / scale - long_ticks), 0);
 	high = fmin(high * set->long_ns / scale, long_ticks) + whole - long_ticks;
-	if (!is_alone(g, at, node))
+	if (low > 0 && !is_alone(g, at, node))
 		low = 0;
 	if (low > claim->high || high < claim->low)
 		return;

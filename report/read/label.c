@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "report/base/format.h"
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
 
@@ -39,4 +40,12 @@ void hp_label_free(struct hp_model_label *label)
 	free(label->file);
 	free(label->function);
 	free(label);
+}
+
+char *hp_label_text(struct hp_reader *reader, uint64_t offset)
+{
+	char *text = hp_reader_text(reader, offset), *clean = text ? hp_text_clean(text) : NULL;
+
+	free(text);
+	return clean;
 }

@@ -22,4 +22,7 @@ struct hp_model_label {
 struct hp_model_label *hp_label_new(struct hp_reader *reader, uint64_t offset);
 void hp_label_free(struct hp_model_label *label);
 
+/* A fresh copy of the hp_text at `offset`, without control characters; NULL = none. */
+char *hp_label_text(struct hp_reader *reader, uint64_t offset);
+
 #endif

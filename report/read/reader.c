@@ -4,10 +4,8 @@
  */
 #include "report/read/reader.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "report/base/format.h"
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
 #include "segment/clock.h"
@@ -275,14 +273,6 @@ char *hp_reader_text(struct hp_reader *reader, uint64_t offset)
 	memcpy(copy, bytes + sizeof(text), text.length);
 	copy[text.length] = 0;
 	return copy;
-}
-
-char *hp_reader_name(struct hp_reader *reader, uint64_t offset)
-{
-	char *text = hp_reader_text(reader, offset), *clean = text ? hp_text_clean(text) : NULL;
-
-	free(text);
-	return clean;
 }
 
 uint64_t hp_reader_end_ticks(const struct hp_reader *reader)

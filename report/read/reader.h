@@ -139,7 +139,4 @@ size_t hp_reader_places(const struct hp_reader *reader);
 /* A fresh copy of the hp_text at `offset`, which may contain control characters; NULL = none. */
 char *hp_reader_text(struct hp_reader *reader, uint64_t offset);
 
-/* The same for a name that is printed: without them. */
-char *hp_reader_name(struct hp_reader *reader, uint64_t offset);
-
 #endif

@@ -32,3 +32,12 @@ TEST(report_binomial, ends_hold_for_many_trials)
 	CHECK(high > 0.3);
 	CHECK(high < 0.34);
 }
+
+/* A long run: with one of a million, the end is 1 - 0.975^(1 / 1000000). */
+TEST(report_binomial, ends_hold_for_a_million_trials)
+{
+	CHECK_NEAR(1e6 * hp_binomial_low(1, 1e6, 0.025), 0.025318, 0.000001);
+	CHECK_NEAR(1e6 * (1 - hp_binomial_high(999999, 1e6, 0.025)), 0.025318, 0.000001);
+	CHECK_NEAR(hp_binomial_low(5e5, 1e6, 0.025), 0.49902, 0.00001);
+	CHECK(hp_binomial_high(0, 1e6, 0.025) < 4e-6);
+}

@@ -9,6 +9,7 @@
 
 #include "report/section/wait/lock_build.h"
 #include "report/base/memory.h"
+#include "report/read/label.h"
 #include "segment/layout/process.h"
 #include "segment/layout/channel.h"
 
@@ -66,7 +67,7 @@ static void read_locks(struct hp_lock_build *b, uint64_t at)
 			row.offset = record.inside;
 			row.block = record.block;
 		}
-		row.label = record.label ? hp_reader_name(&b->model->reader, record.label) : NULL;
+		row.label = record.label ? hp_label_text(&b->model->reader, record.label) : NULL;
 		if (row.number == HP_LOCK_LABEL && !row.label)
 			row.number = HP_LOCK_MORE;
 		place = hp_lock_build_row(b, &row);

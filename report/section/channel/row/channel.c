@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "report/read/label.h"
 #include "segment/layout/lock.h"
 #include "segment/layout/process.h"
 #include "report/read/logged.h"
@@ -220,7 +221,7 @@ static void read_channels(struct build *b, uint64_t at)
 		row->instances += record.instances;
 		row->closed += record.closed;
 		if (record.label && !row->label)
-			row->label = hp_reader_name(reader, record.label);
+			row->label = hp_label_text(reader, record.label);
 		read_lanes(b, row, record.lanes);
 	}
 }
