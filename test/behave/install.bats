@@ -313,7 +313,9 @@ completed()
 			complete -C '$1'" | cut -f 1 | tr '\n' ' '
 	}
 	cd "$ROOT"
-	[[ $(offered "hotpath ") == "check compare console doctor flags help init list load mcp report run serve version "* ]]
+	commands=$("$HP_BUILD/hotpath" help | sed -n '/^  run /,/^  help /s/^  \([a-z]*\) .*/\1/p' | sort | tr '\n' ' ')
+	[[ $commands == "check compare "*" version " ]]
+	[[ $(offered "hotpath ") == "$commands"* ]]
 	[ "$(offered "hotpath run --form")" = "--format=json --format=json-pretty --format=none --format=table " ]
 	[ "$(offered "hotpath-run -f j")" = "json json-pretty " ]
 	[ "$(offered "hotpath report --fol")" = "--folded " ]
