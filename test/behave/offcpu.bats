@@ -255,7 +255,7 @@ within()
 				return 1;
 			pid_t child = fork();
 			if (child == 0) {
-				/* As long as the parent goes on it is not stopped yet. */
+				/* While the parent still runs, it is not stopped yet. */
 				char began;
 				if (read(begins[0], &began, 1) != 1)
 					_exit(1);
@@ -332,7 +332,7 @@ within()
 				return 1;
 			pid_t child = fork();
 			if (child == 0) {
-				/* As long as the parent goes on it is not stopped yet. */
+				/* While the parent still runs, it is not stopped yet. */
 				char began;
 				if (read(begins[0], &began, 1) != 1)
 					_exit(1);
