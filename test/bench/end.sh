@@ -18,7 +18,7 @@ unset HOTPATH_KEEP
 export HOTPATH_PROFILE_DIR=off
 rounds=${ROUNDS:-5}
 cc1plus=$(g++ -print-prog-name=cc1plus 2>/dev/null)
-lua=$PWD/build/source/lua5.4/lua-5.4.4
+lua=$(scripts/fetch-source lua5.4 "$build/source")
 
 perl='my %h; for my $i (1..900000) { my $k = $i % 5003; $h{$k} .= "x" if length($h{$k} // "") < 50; } print scalar(keys %h)'
 node='let a = []; for (let i = 0; i < 3e6; i++) a.push({ i, s: "x" + i % 7 }); console.log(a.length)'
