@@ -64,7 +64,7 @@ static void end(int fd, enum hp_future_state how, const char *text)
 		hp_connecting_remove(fd);
 }
 
-/* `error`: what the program was told; 0 = none. */
+/* `error`: the errno that the program received; 0 = none. */
 static void told(int fd, int error)
 {
 	if (error == EALREADY)

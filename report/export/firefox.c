@@ -16,6 +16,7 @@
 #include "report/section/memory/section.h"
 #include "report/export/export.h"
 #include "report/base/memory.h"
+#include "report/read/event.h"
 #include "report/name/name.h"
 #include "report/section/wait/offcpu.h"
 #include "report/export/profile.h"
@@ -30,8 +31,9 @@ static int compare_events(const void *left, const void *right)
 	return a->ns < b->ns ? -1 : a->ns > b->ns;
 }
 
-static void event_add(struct hp_profile *p, const struct hp_event *event)
+static void event_add(void *context, const struct hp_event *event)
 {
+	struct hp_profile *p = context;
 	struct hp_profile_thread *thread;
 
 	if (event->node >= p->report->model.sampling.stack_count || event->span_ns > event->ns ||
@@ -45,24 +47,10 @@ static void event_add(struct hp_profile *p, const struct hp_event *event)
 
 static void events_read(struct hp_profile *p)
 {
-	struct hp_reader reader = p->report->model.reader; /* not released: the model's */
-	struct hp_event_chunk chunk;
-	struct hp_event event;
-
-	hp_reader_restart(&reader, 2);
-	for (uint64_t at = p->report->model.sampling.record.events;
-	     hp_reader_step(&reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
-		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
-						    (size_t)chunk.count * sizeof(event));
-
-		for (uint32_t i = 0; events && i < chunk.count; i++) {
-			memcpy(&event, events + i * sizeof(event), sizeof(event));
-			event_add(p, &event);
-		}
-	}
+	hp_events_each(&p->report->model, event_add, p);
 	for (size_t i = 0; i < p->thread_count; i++)
 		if (p->threads[i].count)
-			qsort(p->threads[i].events, p->threads[i].count, sizeof(event),
+			qsort(p->threads[i].events, p->threads[i].count, sizeof(struct hp_event),
 			      compare_events);
 }
 

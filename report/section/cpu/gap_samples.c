@@ -2,9 +2,8 @@
 /* gap_samples.c - see gap_samples.h. */
 #include "report/section/cpu/gap_samples.h"
 
-#include <string.h>
-
 #include "report/base/memory.h"
+#include "report/read/event.h"
 #include "report/section/cpu/cpu.h"
 
 struct shares {
@@ -45,13 +44,14 @@ static struct hp_model_gap_share *share_of(struct shares *s, uint32_t node, uint
 	return &s->all[s->count++];
 }
 
-static void event_add(struct shares *s, const struct hp_event *event)
+static void event_add(void *context, const struct hp_event *event)
 {
+	struct shares *s = context;
 	const struct hp_model_gap *gap = gap_at(&s->report->model, event->tid, event->ns);
 	struct hp_model_gap_share *share;
 	uint32_t owner = HP_NONE;
 
-	if (!gap)
+	if (!gap || event->kind != HP_EVENT_CPU)
 		return;
 	if (event->node && event->node < s->report->model.sampling.stack_count)
 		owner = hp_cpu_owner(s->report, event->node);
@@ -62,26 +62,6 @@ static void event_add(struct shares *s, const struct hp_event *event)
 	share->squares += (double)event->span_ns * (double)event->span_ns;
 }
 
-static void events_read(struct shares *s)
-{
-	struct hp_reader reader = s->report->model.reader;	/* not released: the model's */
-	struct hp_event_chunk chunk;
-	struct hp_event event;
-
-	hp_reader_restart(&reader, 2);
-	for (uint64_t at = s->report->model.sampling.record.events;
-	     hp_reader_step(&reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
-		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
-						    (size_t)chunk.count * sizeof(event));
-
-		for (uint32_t i = 0; events && i < chunk.count; i++) {
-			memcpy(&event, events + i * sizeof(event), sizeof(event));
-			if (event.kind == HP_EVENT_CPU)
-				event_add(s, &event);
-		}
-	}
-}
-
 void hp_cpu_sample_gaps(struct hp_report *report)
 {
 	const struct hp_model *model = &report->model;
@@ -90,7 +70,7 @@ void hp_cpu_sample_gaps(struct hp_report *report)
 	/* Dropped events are the last ones: those that are there would not stand for all. */
 	if (!model->gap_count || !model->sampling.is_there || model->sampling.record.event_lost)
 		return;
-	events_read(&s);
+	hp_events_each(model, event_add, &s);
 	if (s.count)
 		hp_model_take_gap_shares(&report->model, s.all, s.count);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "report/read/event.h"
 #include "report/name/name.h"
 #include "report/name/wrapper.h"
 #include "report/read/model.h"
@@ -66,28 +67,22 @@ static bool is_in(const struct span *span, const struct hp_event *event, uint64_
 	       at <= span->end_ns && at >= span->begin_ns + length;
 }
 
-static void events_read(struct hp_report *report, struct span *spans, size_t count)
+struct spans {
+	const struct hp_model *model;
+	struct span *list;
+	size_t count;
+};
+
+static void spans_add(void *context, const struct hp_event *event)
 {
-	struct hp_reader reader = report->model.reader; /* not released: the model's */
-	uint64_t start_ns = reader.header.start.ns;
-	struct hp_event_chunk chunk;
-	struct hp_event event;
+	const struct spans *spans = context;
+	uint64_t start_ns = spans->model->reader.header.start.ns;
 
-	hp_reader_restart(&reader, 2);
-	for (uint64_t at = report->model.sampling.record.events;
-	     hp_reader_step(&reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
-		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
-						    (size_t)chunk.count * sizeof(event));
-
-		for (uint32_t i = 0; events && i < chunk.count; i++) {
-			memcpy(&event, events + i * sizeof(event), sizeof(event));
-			if (!event.node || event.node >= report->model.sampling.stack_count)
-				continue;
-			for (size_t s = 0; s < count; s++)
-				if (is_in(&spans[s], &event, start_ns))
-					event_add(&spans[s], &event);
-		}
-	}
+	if (!event->node || event->node >= spans->model->sampling.stack_count)
+		return;
+	for (size_t i = 0; i < spans->count; i++)
+		if (is_in(&spans->list[i], event, start_ns))
+			event_add(&spans->list[i], event);
 }
 
 /* The kernel's functions and those of the C library do what their callers want. */
@@ -207,7 +202,7 @@ void hp_loop_ran(struct hp_report *report, struct hp_loops *loops)
 							.begin_ns = span.start_ns,
 							.end_ns = span.start_ns + span.ns };
 	}
-	events_read(report, spans, count);
+	hp_events_each(&report->model, spans_add, &(struct spans){ &report->model, spans, count });
 	for (size_t i = 0; i < count; i++) {
 		if (is_covered(&spans[i]))
 			span_name(report, &spans[i]);

@@ -14,6 +14,7 @@
 #include "report/section/wait/lock_section.h"
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "report/read/event.h"
 #include "report/section/wait/offcpu.h"
 
 #define WATCHED 0.75	/* of a thread's lifetime, from its first scan to its last */
@@ -101,16 +102,22 @@ static enum hp_thread_wait wait_of(const char *on)
 	return HP_THREAD_OTHER;
 }
 
-static void event_add(struct hp_report *report, struct hp_threads *threads,
-		      const struct hp_event *event)
+struct switches {
+	struct hp_report *report;
+	struct hp_threads *threads;
+};
+
+static void event_add(void *context, const struct hp_event *event)
 {
+	const struct switches *to = context;
+	struct hp_report *report = to->report;
 	struct hp_thread_row *row;
 	const char *on;
 
 	if (event->kind != HP_EVENT_WAIT || event->node >= report->model.sampling.stack_count ||
 	    hp_offcpu_is_profiler(report, event->node))
 		return;
-	row = row_of(threads, event->pid, event->tid);
+	row = row_of(to->threads, event->pid, event->tid);
 	if (!row)
 		return;
 	on = event->node ? hp_offcpu_cause(report, event->node) : "-";
@@ -126,9 +133,6 @@ static void event_add(struct hp_report *report, struct hp_threads *threads,
 static void switches_add(struct hp_report *report, struct hp_threads *threads)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
-	struct hp_reader reader = report->model.reader;
-	struct hp_event_chunk chunk;
-	struct hp_event event;
 
 	if (!sampling->is_there || sampling->record.fault || sampling->record.event_lost ||
 	    !sampling->record.blocked_ns)
@@ -136,17 +140,7 @@ static void switches_add(struct hp_report *report, struct hp_threads *threads)
 	hp_report_cpu(report);
 	for (size_t i = 0; i < threads->count; i++)
 		threads->rows[i].has_switches = true;
-	hp_reader_restart(&reader, 2);
-	for (uint64_t at = sampling->record.events;
-	     hp_reader_step(&reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
-		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
-						    (size_t)chunk.count * sizeof(event));
-
-		for (uint32_t i = 0; events && i < chunk.count; i++) {
-			memcpy(&event, events + i * sizeof(event), sizeof(event));
-			event_add(report, threads, &event);
-		}
-	}
+	hp_events_each(&report->model, event_add, &(struct switches){ report, threads });
 }
 
 /* --- all of it --- */
