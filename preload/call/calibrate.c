@@ -174,7 +174,7 @@ static void round_counted(struct hp_local *me, struct kind *kind)
 }
 
 /* The cost of a pair relative to one more entry is known from successive rounds. */
-static void round_doubled(struct hp_local *me, const struct kind *kind)
+static void round_doubled(struct hp_local *me, const struct kind *kind, enum hp_around around)
 {
 	int64_t plain, counted, doubled;
 
@@ -186,7 +186,7 @@ static void round_doubled(struct hp_local *me, const struct kind *kind)
 	doubled = (int64_t)round_ticks(me, kind->hooked);
 	hp_marginal_stop(me);
 	me->gap = me->countdown = 0;
-	hp_marginal_known(fine(counted - plain), fine(doubled - counted));
+	hp_marginal_known(around, fine(counted - plain), fine(doubled - counted));
 }
 
 /* The processor does not predict sampled calls. */
@@ -215,8 +215,8 @@ static void measure_kinds(struct hp_local *me, struct kind *kinds, int count)
 			round_timed(me, &kinds[i]);
 			round_counted(me, &kinds[i]);
 			round_sampled(me, &kinds[i]);
-			for (int k = 0; i == 0 && k < HP_DOUBLED; k++)
-				round_doubled(me, &kinds[i]);
+			for (int k = 0; k < HP_DOUBLED; k++)
+				round_doubled(me, &kinds[i], (enum hp_around)i);
 		}
 }
 

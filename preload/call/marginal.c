@@ -41,16 +41,30 @@ static int64_t middle_add(struct middle *m, int64_t value)
 /*
  * The processor's speed may change between two rounds, with its load: so the two figures of one
  * round belong together, and the median of many rounds is not a disturbed one.
+ *
+ * Around code that waits for its own results a pair may cost nothing where one more entry costs as
+ * much as elsewhere; around busy code it costs in full. Which of them a program is like is not
+ * known, so the mean of both counts.
  */
-void hp_marginal_known(int64_t cost, int64_t more)
+void hp_marginal_known(enum hp_around around, int64_t cost, int64_t more)
 {
-	static struct middle ratios, mores;
+	static struct middle ratios[2], mores;
+	static int64_t ratio[2];
+	unsigned kind;
 
-	if (cost <= 0 || more <= 0 || cost > more * 16)
+	if (more <= 0 || cost > more * 16 || cost < -more)
 		return;
-	atomic_store_explicit(&cost_per_more, middle_add(&ratios, (cost << HP_FINE_BITS) / more),
-			      memory_order_relaxed);
-	atomic_store_explicit(&more_around_nothing, middle_add(&mores, more), memory_order_relaxed);
+	if (around == HP_AROUND_NOTHING) {
+		atomic_store_explicit(&more_around_nothing, middle_add(&mores, more),
+				      memory_order_relaxed);
+		return;
+	}
+	kind = around - HP_AROUND_WAITING;
+	ratio[kind] = middle_add(&ratios[kind], (cost << HP_FINE_BITS) / more);
+	if (ratios[0].count == 0 || ratios[1].count == 0)
+		return;
+	cost = (ratio[0] + ratio[1]) / 2;
+	atomic_store_explicit(&cost_per_more, cost > 1 ? cost : 1, memory_order_relaxed);
 }
 
 bool hp_marginal_is_due(const struct hp_local *me)

@@ -10,7 +10,7 @@
  * So it is measured in place. Some gaps between two sampled calls (hook_function.c, gap_next) are
  * watched, and in half of these the entry hook does its work twice, the second time on a dummy. The
  * difference in time per call, over many gaps, is the cost of one more such piece of work here.
- * Divided by the cost of the same piece around nothing, it gives the factor for the whole pair.
+ * The calibration knows what a whole pair costs for each tick of such a piece.
  * (Learning the cost of a part by changing it is the idea of causal profiling: Curtsinger and
  * Berger, Coz, SOSP 2015.)
  */
@@ -20,8 +20,15 @@
 #include "preload/call/local.h"
 #include "preload/guest/guest.h"
 
-/* One round: `cost` of a counted pair around nothing, and of one more entry there, fine ticks. */
-void hp_marginal_known(int64_t cost, int64_t more);
+/* What the hooks of a calibration round are around. */
+enum hp_around {
+	HP_AROUND_NOTHING,
+	HP_AROUND_WAITING,
+	HP_AROUND_BUSY,
+};
+
+/* One round: `cost` of a counted pair there, and of one more entry, fine ticks. */
+void hp_marginal_known(enum hp_around around, int64_t cost, int64_t more);
 
 /* True if the gap that begins without a clock reading is to be watched. */
 bool hp_marginal_is_due(const struct hp_local *me);

@@ -6,7 +6,8 @@ Runs each shape of real.c RUNS times (30) with the library at real-time priority
 The truth is the program's own: how long its slow calls spun in that run, and the range of the time that the
 others took in the runs beside it.  How much of these is the caller's own is known from runs whose short calls
 do nothing (an upper bound: calls and hooks are in them) and from runs without any (a lower one).  An interval
-holds if it overlaps.  With SAMPLES=1 the CPU is sampled, too.  Prints, for each shape and function, how many hold and how wide they are.
+holds if it overlaps.  With SAMPLES=1 the CPU is sampled, too.  Prints, for each shape and function, how many hold, how wide they are,
+and how far their middle is from the middle of the truth.
 """
 import collections
 import json
@@ -57,6 +58,7 @@ class Covered:
     def __init__(self):
         self.runs = self.held = 0
         self.widths = []
+        self.beside = []
         self.missed = []
 
     def add(self, row, what, low, high):
@@ -67,6 +69,7 @@ class Covered:
         else:
             self.missed.append([round(x / 1e6, 2) for x in (*stated, low, high)])
         self.widths.append((stated[1] - stated[0]) / max((low + high) / 2, 1))
+        self.beside.append((sum(stated) - low - high) / 2 / CALLS)
 
 
 def cover(folder, shape, runs):
@@ -90,7 +93,8 @@ def cover(folder, shape, runs):
         covered["caller's own"].add(rows["callers"], "self", slow["callers"] + min(callers),
                                     slow["callers"] + max(rest))
     for of, c in covered.items():
-        print(f"{shape:12} {of:13} {c.held:3} of {c.runs} hold, width {100 * statistics.median(c.widths):7.1f} %", flush=True)
+        print(f"{shape:12} {of:13} {c.held:3} of {c.runs} hold, width {100 * statistics.median(c.widths):7.1f} %, "
+              f"middle {statistics.median(c.beside):+5.1f} ns a call beside the truth", flush=True)
         if c.missed and os.environ.get("MISSED"):
             print("    ", c.missed)
 
