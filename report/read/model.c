@@ -544,9 +544,10 @@ static void sum_up(struct build *b)
 
 /* --- functions --- */
 
-/* Sums are recomputed; histograms only on demand. */
+/* Sums are recomputed; histograms only on demand, by a new plan. */
 static void functions_clear(struct hp_model *model)
 {
+	model->plan_look = 0;
 	for (size_t i = 0; i < model->function_count; i++) {
 		struct hp_model_function *f = &model->functions[i];
 

@@ -345,6 +345,8 @@ struct hp_model_block *hp_model_build_block(struct hp_model *model, uint64_t off
 		*place = (uint32_t)model->block_count;
 	}
 	number = *place - 1;
+	/* The end of a thread adds its pending counter. */
+	model->blocks[number].stamp = record->end_ticks;
 	functions_read(model, number, functions_now(model, offset));
 	rows_read(model, number, record->rows);
 	return &model->blocks[number];

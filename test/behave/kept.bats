@@ -481,3 +481,46 @@ rows = json.load(open(sys.argv[3]))["functions_timing"]["raw"]
 assert read == {row["name"]: row["calls"] for row in rows}, read
 END
 }
+
+# A slow call that was not timed is bounded by samples. The figures of functions are then summed again, and
+# percentiles that were not read before, for the kept run, must be read now. deep() is recorded twice, so
+# keeping the run reads its percentiles, and only these.
+@test "percentiles are there if samples bound slow calls and the run is kept" {
+	compile bounded <<-'C'
+		#include <pthread.h>
+		#include <time.h>
+		static volatile unsigned sink;
+		static __attribute__((no_instrument_function)) long now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+			return t.tv_sec * 1000000000 + t.tv_nsec;
+		}
+		void quick(int is_slow)
+		{
+			sink++;
+			if (is_slow)
+				for (long end = now() + 20000000; now() < end;)
+					;
+		}
+		void caller(void) { for (int i = 1; i <= 300000; i++) quick(i % 30000 == 0); }
+		int deep(int n) { return n ? 1 + deep(n - 1) : 0; }
+		void *thread(void *p) { deep(20); return p; }
+		int main(void)
+		{
+			pthread_t id;
+			caller();
+			deep(20);
+			pthread_create(&id, 0, thread, 0);
+			return pthread_join(id, 0);
+		}
+	C
+	HOTPATH_PROFILE_DIR=$T/bounded.kept HOTPATH_CPU_HZ=999 HOTPATH_OUTPUT_FORMAT=json HOTPATH_PERCENTILES=50 \
+		HOTPATH_OUTPUT_PATH=$T/bounded.json "$HP_RUN" "$T/bounded"
+	python3 - "$T/bounded.json" <<-'P'
+		import json, sys
+		rows = {r["name"].split("::")[-1]: r["p50_ns"] for r in json.load(open(sys.argv[1]))["functions_timing"]["raw"]}
+		assert set(rows) == {"main", "caller", "quick", "deep", "thread"}, rows
+		assert None not in rows.values(), rows
+	P
+}
