@@ -150,7 +150,7 @@ static void folded_find(const struct hp_model *model, struct part *parts)
 static void rise_measured(const struct hp_tree_sum *sum, struct part *part)
 {
 	double doubt = sum->doubt + part->below_doubt;
-	double measured = fmax(sum->outer_measured + part->risen, 0);
+	double remaining = sum->outer_measured + part->risen, measured = fmax(remaining, 0);
 	double lack = part->below - measured, give = doubt + part->below_give;
 
 	part->own = fmax(-lack, 0);
@@ -161,7 +161,8 @@ static void rise_measured(const struct hp_tree_sum *sum, struct part *part)
 	/* More than all errors explain: the hooks' cost was overestimated here, not there. */
 	if (lack > give && doubt > 0)
 		part->whole = fmax(part->whole, part->below - part->below_give);
-	part->risen += part->whole - measured;
+	/* Also if more was subtracted than was measured. */
+	part->risen += part->whole - remaining;
 	part->give = fmin(doubt, part->whole);
 }
 
