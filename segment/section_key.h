@@ -32,6 +32,7 @@
 #define HP_KEY_LOCK_ORDER "lock_order"
 #define HP_KEY_WAITING "waiting"
 #define HP_KEY_LOOPS "tokio_runtime"
+#define HP_KEY_POOLS "pools"
 #define HP_KEY_STREAMS "streams"
 #define HP_KEY_FUTURES "futures"
 #define HP_KEY_THREADS "threads"
@@ -79,6 +80,7 @@
 	NOW(thread_states, HP_KEY_THREAD_STATES) \
 	NOW(loops, HP_KEY_LOOPS) \
 	NOW(loop_spans, "loop-spans") \
+	NOW(pools, HP_KEY_POOLS) \
 	NOW(debug, HP_KEY_DEBUG)
 
 #endif

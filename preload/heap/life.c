@@ -112,6 +112,7 @@ static bool is_asked(const struct hp_settings *settings)
 	       is_asked_apart(settings, HP_KEY_ALLOC_LIVES) ||
 	       /* Call paths come only from our cache. */
 	       hp_settings_names(settings, HP_KEY_WAITS) ||
+	       hp_settings_names(settings, HP_KEY_POOLS) ||
 	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
 }
 

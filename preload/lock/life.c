@@ -56,7 +56,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 						HP_KEY_CONDS,	   HP_KEY_SEMS,
 						HP_KEY_BARRIERS,   HP_KEY_WAITS,
 						HP_KEY_LOCK_ORDER, HP_KEY_WAITING,
-						HP_KEY_FILE_LOCKS };
+						HP_KEY_FILE_LOCKS, HP_KEY_POOLS };
 
 	(void)is_first;
 	hp_glib_is_without = hp_settings_without(settings, "glib");

@@ -56,6 +56,7 @@ struct hp_lock_contest {
 	uint64_t most_start;	/* ticks when the longest began; 0 = not known */
 	uint32_t pid;	/* the waiter's (last) thread */
 	uint32_t tid;
+	bool is_shared;	/* other threads used the waiter before */
 };
 
 /* A lock that a thread held at the end. */

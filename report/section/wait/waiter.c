@@ -90,6 +90,7 @@ static void read_contests(struct hp_lock_build *b, const struct hp_waiter *waite
 		locks->contests[before].most_start = record.most_start;
 		locks->contests[before].pid = waiter->pid;
 		locks->contests[before].tid = waiter->tid;
+		locks->contests[before].is_shared = waiter->threads > 1;
 	}
 }
 
