@@ -7,7 +7,7 @@
 
 #define HP_CALLS_MIN 1024	/* of each kind, until the difference is meaningful */
 #define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then older values have half the weight */
-#define HP_WATCHED 16	/* one in this many gaps without a clock reading is watched, */
+#define HP_WATCHED 64	/* one in this many gaps without a clock reading is watched, */
 #define HP_WATCHED_FIRST 2	/* and at first, for programs of few calls */
 #define HP_USUAL_STEP 32	/* `seen_usual` moves by this part of itself */
 #define HP_LONG_READINGS 8	/* a gap longer than two usual ones and these has slow calls in it */
