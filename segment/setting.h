@@ -84,6 +84,7 @@ struct hp_settings {
 	uint32_t alloc_cumulative;
 	uint32_t alloc_prove;
 	uint32_t channels_iter;
+	uint32_t loop_callbacks;	/* callbacks may be exchanged for ours */
 	uint32_t log_payload;
 	uint64_t alloc_depth;	/* frames; 0 = the caller only */
 	uint64_t limit;	/* HP_LIMIT_UNSET = not set */

@@ -88,6 +88,8 @@ const struct hp_setting hp_setting_table[] = {
 	  0, 0, "a row for each pipe or queue, not for each place that creates them", RECORD },
 	{ "HOTPATH_LOOP_LAG_MS", HP_SETTING_COUNT, AT(loop_lag_ms), "50", "1 to 3600000", 1,
 	  3600000, "busy spans of event loops above this are noted below their table", RECORD },
+	{ "HOTPATH_LOOP_CALLBACKS", HP_SETTING_BOOL, AT(loop_callbacks), "0", "1, true, 0 or false",
+	  0, 0, "exchange callbacks, which the program can see: jobs of GThreadPool", START },
 	{ "HOTPATH_TOKIO_RUNTIME_INTERVAL_MS", HP_SETTING_COUNT, AT(runtime_interval_ms), "1000",
 	  "100 to 3600000", 100, 3600000, "how long an answer on event loops over HTTP is kept",
 	  RECORD },

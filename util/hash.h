@@ -43,6 +43,14 @@ static inline uint64_t hp_hash_add(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 32;
 }
 
+/* Mixes all bits of a number (SplitMix64): distinct numbers have distinct results. */
+static inline uint64_t hp_hash_mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
 /* Adds each byte of a text, without its 0. */
 static inline uint64_t hp_hash_text(uint64_t hash, const char *text)
 {

@@ -29,6 +29,7 @@ static bool is_wanted;
 bool hp_future_is_off;
 bool hp_uring_is_without;
 bool hp_aio_is_without;
+bool hp_future_exchanges;
 
 /* Address in the code -> its place; in a page that a forked child finds empty. Keys do not move. */
 struct known {
@@ -587,6 +588,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	hp_future_is_off = !is_wanted;
 	hp_uring_is_without = hp_settings_without(settings, "uring");
 	hp_aio_is_without = hp_settings_without(settings, "aio");
+	hp_future_exchanges = settings->loop_callbacks;
 	if (is_wanted)
 		hp_segment_recorded(&hp_segment, HP_RECORDED_FUTURES);
 }

@@ -46,6 +46,9 @@ extern HP_HIDDEN bool hp_future_is_off;
 extern HP_HIDDEN bool hp_uring_is_without;
 extern HP_HIDDEN bool hp_aio_is_without;
 
+/* HOTPATH_LOOP_CALLBACKS: callbacks that the program passes may be exchanged for ours. */
+extern HP_HIDDEN bool hp_future_exchanges;
+
 /* They were requested.  Starts the library. */
 bool hp_future_is_wanted(void);
 
@@ -81,6 +84,9 @@ bool hp_objects_put(uint64_t key, const struct hp_object_flight *to,
 bool hp_objects_find(uint64_t key, struct hp_object_flight *found);
 bool hp_objects_take(uint64_t key, struct hp_object_flight *taken);
 void hp_objects_forget(void);
+
+/* Calls `found` with each key whose bits under `mask` are `bits`; it may take that one. */
+void hp_objects_each(uint64_t bits, uint64_t mask, void (*found)(uint64_t key));
 
 /* The same with a call's begin and end: an earlier call that did not end counts as cancelled. */
 void hp_future_begin_at(struct hp_future *future, uint64_t key);

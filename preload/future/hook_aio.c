@@ -14,11 +14,7 @@
 #include "preload/future/future.h"
 #include "preload/guest/absent.h"
 
-#define REAL(ret, name, args) \
-	static struct hp_absent name##_real = HP_ABSENT(#name); \
-	typedef ret(*name##_type) args;
-HP_AIO_LIST(REAL)
-#undef REAL
+HP_AIO_LIST(HP_ABSENT_REAL)
 
 /* The function that the code at `caller` would call without us; NULL = none, as in a C library without AIO. */
 #define FIND(name, caller) ((name##_type)hp_absent_real(&name##_real, caller))

@@ -16,14 +16,9 @@
 #include "preload/guest/absent.h"
 #include "preload/lock/glib.h"
 
-#define REAL(ret, name, args) \
-	static struct hp_absent name##_real = HP_ABSENT(#name); \
-	typedef ret(*name##_type) args; \
-	ret name args;
-HP_TASK_LIST(REAL)
-#undef REAL
+HP_TASK_LIST(HP_ABSENT_REAL)
 
-#define FIND(name) ((name##_type)hp_absent_real(&name##_real, HP_CALLER))
+#define FIND HP_ABSENT_FIND
 
 #define IO_ERROR_CANCELLED 19	/* G_IO_ERROR_CANCELLED */
 

@@ -25,15 +25,11 @@
 #include "preload/lock/lock.h"
 #include "preload/loop/loop.h"
 #include "preload/wait/offcpu_note.h"
+#include "util/hash.h"
 
-#define REAL(ret, name, args) \
-	static struct hp_absent name##_real = HP_ABSENT(#name); \
-	typedef ret(*name##_type) args; \
-	ret name args;
-HP_URING_LIST(REAL)
-#undef REAL
+HP_URING_LIST(HP_ABSENT_REAL)
 
-#define FIND(name) ((name##_type)hp_absent_real(&name##_real, HP_CALLER))
+#define FIND HP_ABSENT_FIND
 
 #define RINGS 64	/* watched at a time; further ones are not recorded */
 #define SAME_MAX 16	/* requests of one number in flight; further ones have no identity */
@@ -137,17 +133,10 @@ static void meet(struct watched *watched, const struct hp_uring *ring)
 
 /* --- requests --- */
 
-/* splitmix64: distinct inputs have distinct results, in all bits. */
-static uint64_t mixed(uint64_t x)
-{
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
 static uint64_t key_of(const struct watched *watched, uint64_t number, uint64_t index)
 {
-	return mixed(mixed(number) + (watched->serial << 8 | index)) << 8 | HP_FUTURE_URING;
+	return hp_hash_mix(hp_hash_mix(number) + (watched->serial << 8 | index)) << 8 |
+	       HP_FUTURE_URING;
 }
 
 /* A request without identity: it counts as begun. */

@@ -144,3 +144,15 @@ bool hp_objects_take(uint64_t key, struct hp_object_flight *taken)
 		atomic_store_explicit(&place->key, GIVEN_UP, memory_order_release);
 	return taken->flight != NULL;
 }
+
+void hp_objects_each(uint64_t bits, uint64_t mask, void (*found)(uint64_t key))
+{
+	struct place *table = atomic_load_explicit(&places, memory_order_acquire);
+
+	for (uint32_t i = 0; table && i < UINT32_C(1) << BITS; i++) {
+		uint64_t key = atomic_load_explicit(&table[i].key, memory_order_acquire);
+
+		if ((key & mask) == bits)
+			found(key);
+	}
+}

@@ -48,6 +48,16 @@ struct hp_absent {
 		.name = name_ \
 	}
 
+/*
+ * For a list of interposed functions, X(result, name, arguments): what is known of each, its type,
+ * and its declaration.  HP_ABSENT_FIND is the real one, for the caller of the stand-in; NULL = none.
+ */
+#define HP_ABSENT_REAL(ret, name, args) \
+	static struct hp_absent name##_real = HP_ABSENT(#name); \
+	typedef ret(*name##_type) args; \
+	ret name args;
+#define HP_ABSENT_FIND(name) ((name##_type)hp_absent_real(&name##_real, HP_CALLER))
+
 /* Grows with each unloaded object. */
 extern HP_HIDDEN _Atomic uint64_t hp_absent_generation;
 

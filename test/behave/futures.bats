@@ -320,6 +320,45 @@ uring()
 	END
 }
 
+# jobs_run NAME SETTING... - the report to $T/NAME.json, what the program says to $T/NAME.out
+jobs_run()
+{
+	local name=$1
+	shift
+	env "$@" HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/$name.json" \
+		LD_PRELOAD="$HP_LIB" "$T/jobs" >"$T/$name.out"
+}
+
+@test "futures: jobs of GThreadPools, if callbacks may be exchanged" {
+	pkg-config --exists glib-2.0 || skip "GLib's headers are not installed"
+	gcc -O1 -g -Wall -Wextra -Werror -o "$T/jobs" "$ROOT/test/behave/programs/jobs.c" \
+		$(pkg-config --cflags --libs glib-2.0)
+	"$T/jobs" >"$T/jobs-plain.out"
+	jobs_run jobs-exchanged HOTPATH_LOOP_CALLBACKS=1
+	jobs_run jobs-kept HOTPATH_LOOP_CALLBACKS=0
+	jobs_run jobs-without HOTPATH_LOOP_CALLBACKS=1 HOTPATH_WITHOUT=glib
+	python3 - "$T" <<-'END'
+		import json, sys
+		def said(name):
+		    return {key: int(value) for key, value in map(str.split, open(f"{sys.argv[1]}/jobs-{name}.out"))}
+		def rows(name):
+		    report = json.load(open(f"{sys.argv[1]}/jobs-{name}.json"))["futures"]
+		    return [r for r in report["raw"] if r["kind"] == "GThreadPool"]
+		def sums(name):
+		    return [sum(r[key] for r in rows(name)) for key in
+		            "call_count ready_count cancelled_count open_count lost_count total_polls queued_calls".split()]
+		own = said("exchanged")
+		assert own["dropped"] > 0
+		assert sums("exchanged") == [own["pushed"], own["ran"], own["dropped"], 0, 0, own["ran"], own["ran"]], sums("exchanged")
+		assert sorted(r["call_count"] for r in rows("exchanged")) == [40, 50, 300, 400]
+		# A pool has the program's function unless that was exchanged on request.
+		assert [said(name)["own"] for name in ("plain", "exchanged", "kept", "without")] == [1, 0, 1, 1]
+		assert rows("kept") == rows("without") == []
+		assert all(said(name)["disorder"] == 0 for name in ("plain", "exchanged", "kept", "without"))
+		assert len({said(name)["sum"] for name in ("plain", "exchanged", "kept", "without")}) == 1
+	END
+}
+
 @test "futures: connections that are not made at once" {
 	gcc -O1 -g -Wall -Wextra -Werror -o "$T/connects" "$ROOT/test/behave/programs/connects.c"
 	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/connects.json \

@@ -169,6 +169,23 @@ static void glib_tasks(void)
 		g_object_unref((void *)task[i]);
 }
 
+static void job(void *item, void *data)
+{
+	(void)item, (void)data;
+}
+
+static void glib_pools(void)
+{
+	long pool = CALL(g_thread_pool_new, P(job), 0, 1, 1, 0);
+
+	CALL(g_thread_pool_push, pool, P("a job"), 0);
+	CALL(g_thread_pool_free, pool, 0, 1);
+#if GLIB_CHECK_VERSION(2, 70, 0)
+	pool = CALL(g_thread_pool_new_full, P(job), 0, 0, 1, 1, 0);
+	CALL(g_thread_pool_free, pool, 0, 1);
+#endif
+}
+
 static void glib_queues(void)
 {
 	long queue = CALL(g_async_queue_new, 0), other = CALL(g_async_queue_new_full, P(none));
@@ -206,6 +223,7 @@ void glib(void)
 	glib_queues();
 	glib_streams();
 	glib_tasks();
+	glib_pools();
 }
 #else
 void glib(void)
