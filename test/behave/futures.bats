@@ -348,7 +348,6 @@ jobs_run()
 		    return [sum(r[key] for r in rows(name)) for key in
 		            "call_count ready_count cancelled_count open_count lost_count total_polls queued_calls".split()]
 		own = said("exchanged")
-		assert own["dropped"] > 0
 		assert sums("exchanged") == [own["pushed"], own["ran"], own["dropped"], 0, 0, own["ran"], own["ran"]], sums("exchanged")
 		assert sorted(r["call_count"] for r in rows("exchanged")) == [40, 50, 300, 400]
 		# A pool has the program's function unless that was exchanged on request.
