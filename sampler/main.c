@@ -255,6 +255,15 @@ static int64_t suspended_least(void)
 	return with - reading_ns(CLOCK_MONOTONIC);
 }
 
+static void cores_note(const struct hp_segment *segment)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	/* Relaxed: readers look once the report has begun. */
+	atomic_store_explicit(&hp_segment_recorded_at(segment)->cores,
+			      cores > 0 ? (uint32_t)cores : 0, memory_order_relaxed);
+}
+
 /* True if it is requested by its name. */
 static bool sampler_init(struct sampler *sampler)
 {
@@ -264,6 +273,7 @@ static bool sampler_init(struct sampler *sampler)
 	if (hp_segment_attach(&sampler->segment, HP_SAMPLER_SEGMENT_FD) < 0)
 		return false;
 	announce(sampler->segment.header);
+	cores_note(&sampler->segment);
 	settings_read(sampler);
 	sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sampler->end_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -335,6 +335,12 @@ static inline uint64_t hp_segment_suspended_ns(const struct hp_segment *segment)
 				    memory_order_relaxed);
 }
 
+/* CPUs that were online when the session began; 0 = unknown. */
+static inline uint32_t hp_segment_cores(const struct hp_segment *segment)
+{
+	return atomic_load_explicit(&hp_segment_recorded_at(segment)->cores, memory_order_relaxed);
+}
+
 /* An empty call whose hooks do nothing, fine ticks; 0 = unknown. */
 static inline uint32_t hp_segment_bare_fine(const struct hp_segment *segment)
 {

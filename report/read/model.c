@@ -668,6 +668,7 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 	model->helper_cpu_ns = hp_reader_helper_cpu_ns(&model->reader);
 	model->interrupt_ns = hp_reader_interrupt_ns(&model->reader);
 	model->suspended_ns = hp_reader_suspended_ns(&model->reader);
+	model->cores = hp_reader_cores(&model->reader);
 	model->bare_ns =
 		hp_reader_bare_fine(&model->reader) * model->ns_per_tick / (1 << HP_FINE_BITS);
 	model->losses.refused_chunks = model->reader.header.refused;

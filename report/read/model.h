@@ -253,6 +253,7 @@ struct hp_model {
 	uint64_t helper_cpu_ns;	/* of the sampler, not part of the program's; 0 = unknown */
 	uint32_t interrupt_ns;	/* cost of a sampling interrupt; 0 = not measured */
 	uint64_t suspended_ns;	/* of the machine */
+	uint32_t cores;	/* CPUs of the machine, when the session began; 0 = unknown */
 	double bare_ns;	/* an empty call whose hooks do nothing; 0 = not measured */
 	uint32_t threads_interval_ms;
 	struct hp_model_losses losses;

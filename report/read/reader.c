@@ -315,6 +315,11 @@ uint32_t hp_reader_interrupt_ns(const struct hp_reader *reader)
 	return reader->mapped < HP_PAGE ? 0 : hp_segment_interrupt_ns(&reader->segment);
 }
 
+uint32_t hp_reader_cores(const struct hp_reader *reader)
+{
+	return reader->mapped < HP_PAGE ? 0 : hp_segment_cores(&reader->segment);
+}
+
 uint64_t hp_reader_suspended_ns(const struct hp_reader *reader)
 {
 	return reader->mapped < HP_PAGE ? 0 : hp_segment_suspended_ns(&reader->segment);

@@ -121,6 +121,9 @@ uint64_t hp_reader_helper_cpu_ns(const struct hp_reader *reader);
 uint32_t hp_reader_interrupt_ns(const struct hp_reader *reader);
 uint32_t hp_reader_bare_fine(const struct hp_reader *reader);
 
+/* CPUs that were online when the session began; 0 = unknown. */
+uint32_t hp_reader_cores(const struct hp_reader *reader);
+
 /* Time the machine was suspended meanwhile, ns. */
 uint64_t hp_reader_suspended_ns(const struct hp_reader *reader);
 

@@ -15,7 +15,6 @@
 #include <time.h>
 
 #include "report/section/timing/calls.h"
-#include "report/base/field.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
 #include "report/base/memory.h"
@@ -175,11 +174,8 @@ static void section_add(struct hp_report *report, const struct hp_section *secti
 static void facts_add(const struct hp_facts *facts, cJSON *meta)
 {
 	const char *sha = hp_facts_get(facts, "git.sha");
-	const char *cores = hp_facts_get(facts, "cores");
 	cJSON *git;
 
-	if (cores)
-		hp_json_whole(meta, "cores", hp_field_number(cores));
 	if (!sha)
 		return;
 	git = cJSON_AddObjectToObject(meta, "git");
@@ -214,6 +210,8 @@ static void meta_add(struct hp_report *report, cJSON *root)
 	if (model->root != HP_NONE)
 		hp_json_text(meta, "command", model->processes[model->root].command);
 	hp_json_text(meta, "source_root", report->settings->source_root);
+	if (hp_facts_cores(facts, model))
+		hp_json_whole(meta, "cores", hp_facts_cores(facts, model));
 	facts_add(facts, meta);
 	hp_levels_json(&model->levels, meta);
 }

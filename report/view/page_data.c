@@ -8,7 +8,6 @@
 
 #include "report/section/memory/section.h"
 #include "report/section/core/facts.h"
-#include "report/base/field.h"
 #include "report/view/flame.h"
 #include "report/base/format.h"
 #include "report/base/json.h"
@@ -23,7 +22,7 @@ static void program_add(struct hp_report *report, cJSON *to)
 	const struct hp_model *model = &report->model;
 	const struct hp_header *header = &model->reader.header;
 	const struct hp_facts *facts = report->record.facts;
-	const char *cores = facts ? hp_facts_get(facts, "cores") : NULL;
+	uint64_t cores = hp_facts_cores(facts, model);
 
 	if (model->root != HP_NONE) {
 		hp_json_text(to, "comm", model->processes[model->root].comm);
@@ -33,7 +32,7 @@ static void program_add(struct hp_report *report, cJSON *to)
 	hp_json_text(to, "label", report->label);
 	hp_json_text(to, "os", facts ? hp_facts_get(facts, "os") : NULL);
 	if (cores)
-		hp_json_whole(to, "cores", hp_field_number(cores));
+		hp_json_whole(to, "cores", cores);
 	cJSON_AddStringToObject(to, "profiler", "hotpath " HP_VERSION);
 	hp_json_whole(to, "pid", header->root_pid);
 	hp_json_whole(to, "created_unix_ms", header->created_unix_ns / 1000000);

@@ -271,7 +271,8 @@ struct hp_recorded {
 	_Atomic uint32_t interrupt_ns;	/* sampler: what a sampling interrupt takes; 0 = unknown */
 	_Atomic uint32_t bare_fine;	/* as cost_: an empty call, with empty hooks; 0 = unknown */
 	_Atomic uint64_t suspended_ns;	/* sampler: time the machine was suspended */
-	uint32_t reserved[8];
+	_Atomic uint32_t cores;	/* sampler: CPUs that were online at the start; 0 = unknown */
+	uint32_t reserved[7];
 };
 
 /*

@@ -109,6 +109,14 @@ fits()
 	grep -q '^CPU' "$T/nothing"
 }
 
+@test "brief: a segment without a kept run has the number of cores, too" {
+	HOTPATH_KEEP=0 HOTPATH_SEGMENT_PATH="$T/cores.hp" HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/work"
+	"$HP_BUILD/hotpath" report "$T/cores.hp" >"$T/table"
+	cat "$T/table"
+	grep -Eq "^CPU .* of $(getconf _NPROCESSORS_ONLN) cores?$" "$T/table"
+	[ "$("$HP_BUILD/hotpath" report -f json "$T/cores.hp" | jq .meta.cores)" = "$(getconf _NPROCESSORS_ONLN)" ]
+}
+
 @test "brief: colour only on request" {
 	"$HP_BUILD/hotpath" report work >"$T/plain"
 	run ! grep -q $'\e' "$T/plain"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "report/base/field.h"
 #include "report/base/memory.h"
 
 static void answer_free(void *held)
@@ -34,12 +33,11 @@ static void answer_free(void *held)
 /* The machine where it ran; this one only while it runs here. */
 static uint64_t cores_of(const struct hp_report *report)
 {
-	const struct hp_facts *facts = report->record.facts;
-	const char *told = facts ? hp_facts_get(facts, "cores") : NULL;
+	uint64_t cores = hp_facts_cores(report->record.facts, &report->model);
 	long here = report->record.is_live ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
 
-	if (told)
-		return hp_field_number(told);
+	if (cores)
+		return cores;
 	return here > 0 ? (uint64_t)here : 0;
 }
 

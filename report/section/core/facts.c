@@ -46,6 +46,13 @@ static void machine_add(FILE *out)
 		number_add(out, "cores", cores);
 }
 
+uint64_t hp_facts_cores(const struct hp_facts *facts, const struct hp_model *model)
+{
+	const char *told = facts ? hp_facts_get(facts, "cores") : NULL;
+
+	return told ? hp_field_number(told) : model->cores;
+}
+
 /* From the repository that contains the program, else from the current folder. */
 static void revision_add(FILE *out, const struct hp_model *model)
 {

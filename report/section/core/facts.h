@@ -42,4 +42,7 @@ void hp_facts_release(struct hp_facts *facts);
 /* NULL = not known. */
 const char *hp_facts_get(const struct hp_facts *facts, const char *key);
 
+/* CPUs of the machine where it ran; 0 = unknown.  A segment without facts (NULL) has them, too. */
+uint64_t hp_facts_cores(const struct hp_facts *facts, const struct hp_model *model);
+
 #endif

@@ -17,8 +17,8 @@ static void find(struct hp_survey *survey)
 	struct hp_text_cell time;
 
 	/* On a shared machine it is unknown for whom the threads waited. */
-	if ((double)survey->busy < THREADS_MIN * survey->cores || survey->has_programs ||
-	    survey->ready_ns < READY_MIN * survey->life_ns ||
+	if (!survey->answer->cores || (double)survey->busy < THREADS_MIN * survey->cores ||
+	    survey->has_programs || survey->ready_ns < READY_MIN * survey->life_ns ||
 	    survey->ran_ns < FULL * survey->cores * survey->wall_ns)
 		return;
 	finding = hp_finding_add(survey, &hp_rule_oversubscribed, hp_xstrdup("all threads"));
