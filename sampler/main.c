@@ -522,8 +522,8 @@ static uint64_t sample_delay(const struct hp_settings *settings)
 	/* By then the program to run is known, not only its launcher. */
 	if (settings->cpu == HP_CPU_SAMPLY)
 		return SAMPLE_DELAY_NS;
-	bool is_asked =
-		hp_settings_wants_samples(settings) || hp_settings_names(settings, HP_KEY_OFFCPU);
+	bool is_asked = settings->cpu_hz || hp_settings_wants_samples(settings) ||
+			hp_settings_names(settings, HP_KEY_OFFCPU);
 
 	return is_asked ? 0 : SAMPLE_DELAY_NS;
 }
