@@ -209,7 +209,8 @@ assert 0.8 < a["meta"]["interval"] < 4.6'
 	counted=$(asked "(a['functions_cpu'].get('sample_count', 0), a['functions_cpu'].get('lost_count', 0), $(cat "$other/ended") * a['functions_cpu']['frequency_hz'])")
 	rm -rf "$other"
 	echo "taken, lost, expected: $counted"
-	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.6 * e < t + l < 1.15 * e)")" = True ]
+	# The rate is a quarter from the requested one at most.
+	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.5 * e < t + l < 1.5 * e)")" = True ]
 }
 
 @test "rate: threads that switch often are sampled less often, for the same CPU time, with a note" {
