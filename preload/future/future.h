@@ -76,12 +76,18 @@ void hp_flight_result(struct hp_flight *flight, const char *text);
 struct hp_object_flight {
 	struct hp_future *future;
 	struct hp_flight *flight;
+	uint64_t size;	/* as hp_objects_more has set them; else 0 */
+	uint64_t link;
 };
 
 /* False = the table is full. */
 bool hp_objects_put(uint64_t key, const struct hp_object_flight *to,
 		    struct hp_object_flight *before);
 bool hp_objects_find(uint64_t key, struct hp_object_flight *found);
+
+/* The size of the object, and the key of another one. Before any other thread can know the key. */
+void hp_objects_more(uint64_t key, uint64_t size, uint64_t link);
+
 bool hp_objects_take(uint64_t key, struct hp_object_flight *taken);
 void hp_objects_forget(void);
 

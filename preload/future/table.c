@@ -20,7 +20,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-#define BITS 15	/* log2 of the places: 1 MiB, only used parts take memory */
+#define BITS 15	/* log2 of the places: 2 MiB, only used parts take memory */
 #define PROBES 64
 #define GIVEN_UP 1	/* a key */
 
@@ -28,7 +28,9 @@ struct place {
 	_Atomic uint64_t key;	/* 0 = never used */
 	struct hp_future *_Atomic future;
 	struct hp_flight *_Atomic flight;	/* NULL = not known yet, or no longer */
-	uint64_t reserved;
+	_Atomic uint64_t size;	/* of hp_objects_more */
+	_Atomic uint64_t link;
+	uint64_t reserved[3];
 };
 
 static struct place *_Atomic places;	/* in pages that a forked child finds empty */
@@ -115,6 +117,8 @@ bool hp_objects_put(uint64_t key, const struct hp_object_flight *to,
 	}
 	if (!place)
 		return false;
+	atomic_store_explicit(&place->size, 0, memory_order_relaxed);
+	atomic_store_explicit(&place->link, 0, memory_order_relaxed);
 	atomic_store_explicit(&place->future, to->future, memory_order_relaxed);
 	atomic_store_explicit(&place->flight, to->flight, memory_order_release);
 	return true;
@@ -128,7 +132,19 @@ bool hp_objects_find(uint64_t key, struct hp_object_flight *found)
 		return false;
 	found->flight = atomic_load_explicit(&place->flight, memory_order_acquire);
 	found->future = atomic_load_explicit(&place->future, memory_order_relaxed);
+	found->size = atomic_load_explicit(&place->size, memory_order_relaxed);
+	found->link = atomic_load_explicit(&place->link, memory_order_relaxed);
 	return found->flight != NULL;
+}
+
+void hp_objects_more(uint64_t key, uint64_t size, uint64_t link)
+{
+	struct place *place = place_find(key);
+
+	if (!place)
+		return;
+	atomic_store_explicit(&place->size, size, memory_order_relaxed);
+	atomic_store_explicit(&place->link, link, memory_order_relaxed);
 }
 
 bool hp_objects_take(uint64_t key, struct hp_object_flight *taken)

@@ -221,6 +221,7 @@
 	X(void, _exit, (int)) \
 	X(void, _Exit, (int)) \
 	X(void, quick_exit, (int)) \
+	X(void, makecontext, (ucontext_t *, void (*)(void), int, ...)) \
 	X(int, swapcontext, (ucontext_t *, const ucontext_t *)) \
 	X(int, setcontext, (const ucontext_t *)) \
 	X(void, longjmp, (jmp_buf, int)) \

@@ -18,6 +18,7 @@
 
 #include "preload/call/leave.h"
 #include "preload/call/stack.h"
+#include "preload/future/context.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
@@ -252,13 +253,22 @@ static void hint(const ucontext_t *to)
 
 HP_EXPORT int swapcontext(ucontext_t *from, const ucontext_t *to)
 {
+	int result;
+
 	hint(to);
-	return hp_real()->swapcontext(from, to);
+	if (HP_LIKELY(!hp_context_is_used))
+		return hp_real()->swapcontext(from, to);
+	hp_context_leave(to);
+	result = hp_real()->swapcontext(from, to);
+	hp_context_return(from, result != 0);
+	return result;
 }
 
 HP_EXPORT int setcontext(const ucontext_t *to)
 {
 	hint(to);
+	if (HP_UNLIKELY(hp_context_is_used))
+		hp_context_leave(to);
 	return hp_real()->setcontext(to);
 }
 

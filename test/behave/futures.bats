@@ -358,6 +358,26 @@ jobs_run()
 	END
 }
 
+@test "futures: contexts of makecontext" {
+	gcc -O1 -g -Wall -Wextra -Werror -o "$T/contexts" "$ROOT/test/behave/programs/contexts.c" -lpthread
+	"$T/contexts" >"$T/contexts-plain.out"
+	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/contexts.json \
+		LD_PRELOAD=$HP_LIB "$T/contexts" >"$T/contexts.out"
+	cmp "$T/contexts-plain.out" "$T/contexts.out"
+	grep -qx "errno 0" "$T/contexts.out"
+	python3 - "$T/contexts.json" "$T/contexts.out" <<-'END'
+		import json, sys
+		own = {key: int(value) for key, value in map(str.split, open(sys.argv[2]))}
+		rows = [r for r in json.load(open(sys.argv[1]))["futures"]["raw"] if r["kind"] == "context"]
+		found = [sum(r[key] for r in rows) for key in
+		         "call_count total_polls ready_count cancelled_count open_count lost_count".split()]
+		assert found == [own["made"], own["resumed"] + own["linked"], own["returned"], own["replaced"],
+		                 own["abandoned"], 0], (found, own)
+		# The last poll of those that ended before a linked one is not timed.
+		assert 0 < rows[0]["sampled_polls"] <= own["resumed"] + own["linked"]
+	END
+}
+
 @test "futures: connections that are not made at once" {
 	gcc -O1 -g -Wall -Wextra -Werror -o "$T/connects" "$ROOT/test/behave/programs/connects.c"
 	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/connects.json \

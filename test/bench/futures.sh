@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # futures.sh - ns of a poll (HOTPATH_FUTURE_POLL and _PENDING), of a call (start and end), of a coroutine's resume, of a
-# thread that is created and joined, of a connection with its wait, of a GTask, and of a job of a GThreadPool, exchanged:
-# without the library; with it; and with it but futures not requested. `off` of coroutines is compiled without
-# -DHOTPATH. Budgets: 20 ns per resume above `plain`; 1.05 x a thread of `off`.
+# thread that is created and joined, of a connection with its wait, of a switch to or from a context, of a GTask, and of
+# a job of a GThreadPool, exchanged: without the library; with it; and with it but futures not requested. `off` of
+# coroutines is compiled without -DHOTPATH. Budgets: 20 ns per resume above `plain`; 1.05 x a thread of `off`.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 
@@ -23,6 +23,7 @@ once()
 compile -DHOTPATH -Iinclude -o "$out/futures" test/behave/programs/futures.c -lpthread || exit
 CC=${CXX:-c++} compile -std=c++20 -DHOTPATH -Iinclude -o "$out/coroutines" test/behave/programs/coroutines.cc \
 	-lpthread || exit
+compile -o "$out/contexts" test/behave/programs/contexts.c -lpthread || exit
 compile -o "$out/connects" test/behave/programs/connects.c || exit
 if pkg-config --exists gio-2.0 2>/dev/null; then
 	read -ra glib <<<"$(pkg-config --cflags --libs gio-2.0)"
@@ -42,6 +43,7 @@ done <<-'END'
 	coroutines - 2000000
 	futures thread 5000
 	connects connect 900
+	contexts switch 500000
 	tasks task 200000
 	jobs job 200000
 END

@@ -326,7 +326,7 @@ void jumps(void)
 	there.uc_stack.ss_sp = stack;
 	there.uc_stack.ss_size = sizeof(stack);
 	there.uc_link = &here;
-	makecontext(&there, come_back, 0);
+	CALL(makecontext, P(&there), P(come_back), 0);
 	CALL(swapcontext, P(&here), P(&there));
 }
 
