@@ -223,6 +223,9 @@ void hp_lane_empty(struct hp_lane *lane)
 	struct hp_lane_log *log = lane->probes ? at((uint64_t)lane->probes * HP_LINE) : NULL;
 
 	atomic_fetch_add_explicit(&lane->abandoned, (uint64_t)depth, memory_order_relaxed);
+	/* Without entries in use, nothing is written: a log is two pages. */
+	if (lane->tail == atomic_load_explicit(&lane->head, memory_order_relaxed))
+		log = NULL;
 	for (int i = 0; log && i < HP_PROBES_MAX; i++)
 		atomic_store_explicit(&log->probes[i].end, 0, memory_order_relaxed);
 	lane->tail = atomic_load_explicit(&lane->head, memory_order_relaxed);

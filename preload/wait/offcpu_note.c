@@ -34,6 +34,7 @@
 	1000	/* and this many waits per window, like the helper with the kernel's stacks */
 #define WINDOW_NS UINT64_C(250000000)
 #define SHARE_OF_SEGMENT 16	/* the largest share of it that rings take */
+#define WALK_NS UINT64_C(10000000)	/* after a search without a free ring, until the next one */
 #define RINGS_MAX 100000	/* a damaged list must not cause an endless loop */
 
 const _Atomic uint32_t hp_offcpu_note_off;
@@ -41,6 +42,7 @@ ptrdiff_t hp_offcpu_note_least_at;
 
 static __thread struct hp_offcpu_ring *own_ring __attribute__((tls_model("initial-exec")));
 static int end_number = -1;	/* of preload/thread/end.h */
+static _Atomic uint64_t no_walk_ns;	/* the list of rings is not searched before */
 
 static struct hp_ticking *ticking(void)
 {
@@ -96,10 +98,13 @@ static bool ring_claim(struct hp_offcpu_ring *ring)
 	return false;
 }
 
-static struct hp_offcpu_ring *ring_free(void)
+/* Thousands of threads that start at once must not each search the rings of the others. */
+static struct hp_offcpu_ring *ring_free(uint64_t now_ns)
 {
 	uint64_t offset = atomic_load_explicit(&ticking()->offcpu_rings, memory_order_acquire);
 
+	if (now_ns < atomic_load_explicit(&no_walk_ns, memory_order_relaxed))
+		return NULL;
 	for (int i = 0; offset && i < RINGS_MAX; i++) {
 		struct hp_offcpu_ring *ring =
 			(struct hp_offcpu_ring *)((char *)hp_segment.header + offset);
@@ -108,6 +113,7 @@ static struct hp_offcpu_ring *ring_free(void)
 			return ring;
 		offset = ring->next;
 	}
+	atomic_store_explicit(&no_walk_ns, now_ns + WALK_NS, memory_order_relaxed);
 	return NULL;
 }
 
@@ -122,9 +128,9 @@ static struct hp_offcpu_ring *ring_new(uint64_t *offset)
 	return hp_segment_at(&hp_segment, *offset, sizeof(struct hp_offcpu_ring));
 }
 
-static struct hp_offcpu_ring *ring_take(void)
+static struct hp_offcpu_ring *ring_take(uint64_t now_ns)
 {
-	struct hp_offcpu_ring *ring = ring_free();
+	struct hp_offcpu_ring *ring = ring_free(now_ns);
 	uint64_t offset = 0;
 
 	if (!ring)
@@ -150,7 +156,7 @@ static struct hp_offcpu_ring *ring_take(void)
 }
 
 /* The thread's own; NULL = it has none, and gets none. */
-static struct hp_offcpu_ring *ring_of_thread(void)
+static struct hp_offcpu_ring *ring_of_thread(uint64_t now_ns)
 {
 	uint32_t pid = (uint32_t)getpid();
 
@@ -160,7 +166,7 @@ static struct hp_offcpu_ring *ring_of_thread(void)
 	/* In a forked child it is the parent's. */
 	if (!hp_self_open() || hp_self->pid != pid || !hp_self->process)
 		return NULL;
-	own_ring = ring_take();
+	own_ring = ring_take(now_ns);
 	return own_ring;
 }
 
@@ -278,7 +284,7 @@ __attribute__((noinline)) HP_COLD void hp_offcpu_note_write(uint64_t since, enum
 	/* One moment on both clocks: the rest takes time. */
 	const uint64_t now_ns = hp_clock_raw_ns(), now = hp_ticks();
 	int saved = errno;
-	struct hp_offcpu_ring *me = hp_is_confined() ? NULL : ring_of_thread();
+	struct hp_offcpu_ring *me = hp_is_confined() ? NULL : ring_of_thread(now_ns);
 
 	if (me && !me->is_busy) {
 		me->is_busy = 1;
