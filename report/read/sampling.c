@@ -303,8 +303,10 @@ static void bursts_read(struct hp_model_sampling *sampling, struct hp_reader *re
 	struct hp_guess_chunk chunk;
 	struct hp_guess guess;
 
-	if (!hp_reader_copy(reader, sampling->record.nodes, &first, sizeof(first)) ||
-	    !first.bursts ||
+	if (!hp_reader_copy(reader, sampling->record.nodes, &first, sizeof(first)))
+		return;
+	sampling->crowd = first.crowd;
+	if (!first.bursts ||
 	    !hp_reader_copy(reader, first.bursts, &sampling->bursts, sizeof(sampling->bursts)))
 		return;
 	sampling->has_bursts = true;

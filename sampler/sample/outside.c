@@ -19,6 +19,8 @@
 #include "sampler/base/proc.h"
 #include "segment/clock.h"
 
+#define COST_RATIO 20	/* pauses are so many times longer than scans */
+#define MOST_NS UINT64_C(5000000)	/* of a scan; the next one continues with the other threads */
 #define STACK_MAX 32768u	/* bytes that are read */
 #define PAGE UINT64_C(4096)
 
@@ -149,11 +151,12 @@ static uint32_t node_of(struct hp_samples *samples, uint32_t pid, const struct w
 
 uint32_t hp_outside_look(struct hp_samples *samples, uint64_t least_ns)
 {
-	uint64_t since_ns = hp_clock_raw_ns() - least_ns;
-	uint32_t found = 0;
+	uint64_t now_ns = hp_clock_raw_ns(), since_ns = now_ns - least_ns;
+	uint32_t found = 0, room = samples->waits.room;
 
-	for (uint32_t i = 0; i < samples->waits.room; i++) {
-		struct hp_wait_thread *thread = &samples->waits.threads[i];
+	for (uint32_t n = 0; n < room && hp_clock_raw_ns() < now_ns + MOST_NS; n++) {
+		struct hp_wait_thread *thread =
+			&samples->waits.threads[samples->outside_at++ & (room - 1)];
 		struct wait wait;
 
 		if (!thread->out_ns || thread->out_ns > since_ns || thread->wait_node ||
@@ -164,4 +167,11 @@ uint32_t hp_outside_look(struct hp_samples *samples, uint64_t least_ns)
 		found++;
 	}
 	return found;
+}
+
+uint64_t hp_outside_next(uint64_t since_ns, uint64_t interval_ns)
+{
+	uint64_t now_ns = hp_clock_raw_ns(), rest_ns = (now_ns - since_ns) * COST_RATIO;
+
+	return now_ns + (rest_ns > interval_ns ? rest_ns : interval_ns);
 }

@@ -23,4 +23,7 @@
  */
 uint32_t hp_outside_look(struct hp_samples *samples, uint64_t least_ns);
 
+/* When the next scan is due if that one began at `since_ns`; in crowds of threads, later. */
+uint64_t hp_outside_next(uint64_t since_ns, uint64_t interval_ns);
+
 #endif

@@ -449,7 +449,7 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 	struct hp_wait_thread *thread =
 		is_other ? NULL : hp_wait_thread_of(&samples->waits, (uint32_t)(who >> 32));
 
-	samples->switches += !is_other;
+	samples->switches += !is_other || samples->counts_all;
 	if (!thread)
 		return;
 	thread->pid = (uint32_t)who;
@@ -516,6 +516,8 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 	if (samples->wait_id_room && *wait_id_slot(samples, s.id)) {
 		if (!is_foreign(samples, s.pid))
 			wait_stack(samples, &s);
+		else
+			samples->wait_samples += samples->counts_all;
 	} else if (!samples->is_whole || hp_space_known(&samples->spaces, s.pid)) {
 		cpu_add(samples, &s);
 	}
@@ -574,6 +576,7 @@ static void task_read(struct hp_samples *samples, const struct perf_event_header
 			hp_space_end(&samples->spaces, pid);
 		return;
 	}
+	samples->started++;
 	if (samples->born)
 		born_note(samples, record, (uint32_t)threads);
 	if (pid != parent)

@@ -44,6 +44,7 @@ struct hp_samples {
 	uint64_t wait_samples;
 	uint64_t cpu_ns;	/* as in the record, where no member can write it */
 	uint64_t lost;
+	uint32_t started;	/* threads, by their records; may wrap */
 	uint32_t ended;	/* threads; may wrap */
 	uint64_t walked;	/* stacks, of samples and at switches */
 	uint64_t cut;	/* of these: longer than the copied part */
@@ -56,7 +57,9 @@ struct hp_samples {
 	uint64_t born_from;	/* the event's identifier: events opened later have higher ones */
 	bool is_whole;	/* CPUs are sampled, and so threads outside the session */
 	bool is_wide;	/* other records come from them, too */
-	uint64_t switches;	/* of the session's threads: records */
+	bool counts_all;	/* switches and stacks of other processes are counted, since they cost as much */
+	uint64_t switches;	/* of the session's threads, or of all: records */
+	uint32_t outside_at;	/* where the next scan from outside begins; may wrap */
 	bool has_notes;	/* threads report later where they waited */
 	bool (*admits)(void *members,
 		       uint32_t pid);	/* may the process that a note names be read? */

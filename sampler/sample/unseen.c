@@ -4,41 +4,72 @@
  */
 #include "sampler/sample/unseen.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "sampler/sample/outside.h"
 #include "sampler/sample/open.h"
+#include "segment/clock.h"
 
 #define LONG_NS UINT64_C(20000000)	/* shorter waits are recorded by the threads themselves */
 #define GO_ON_NS \
 	UINT64_C(1000000000)	/* a wait that began under the limit has become long by then */
 #define MEET_EVERY_NS UINT64_C(1000000000)
+#define PORTION_NS UINT64_C(2000000)	/* of meeting threads, */
+#define PORTION_PAUSE_NS UINT64_C(10000000)	/* and between two portions */
 
-static void meet_process(struct hp_samples *samples, uint32_t pid, uint64_t now_ns)
+/* The processes that exist now. */
+static void meet_begin(struct hp_unseen *unseen, const struct hp_samples *samples)
+{
+	unseen->pid_count = 0;
+	for (int i = 0; i < HP_SPACE_BUCKETS; i++)
+		for (const struct hp_space *s = samples->spaces.buckets[i]; s; s = s->next)
+			if (!s->is_ended && unseen->pid_count < HP_UNSEEN_PIDS)
+				unseen->pids[unseen->pid_count++] = s->pid;
+}
+
+static void folder_open(struct hp_unseen *unseen)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
-	DIR *folder = opendir(path);
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		unsigned long tid = strtoul(entry->d_name, NULL, 10);
-
-		if (tid)
-			hp_open_meet(samples, pid, (uint32_t)tid, now_ns);
-	}
-	if (folder)
-		closedir(folder);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", unseen->pids[unseen->pid_count - 1]);
+	unseen->folder = opendir(path);
 }
 
-static void meet(struct hp_samples *samples, uint64_t now_ns)
+static void folder_close(struct hp_unseen *unseen)
 {
-	for (int i = 0; i < HP_SPACE_BUCKETS; i++)
-		for (const struct hp_space *s = samples->spaces.buckets[i]; s; s = s->next)
-			if (!s->is_ended)
-				meet_process(samples, s->pid, now_ns);
+	if (unseen->folder)
+		closedir(unseen->folder);
+	unseen->folder = NULL;
+	unseen->pid_count--;
+}
+
+void hp_unseen_release(struct hp_unseen *unseen)
+{
+	if (unseen->folder)
+		closedir(unseen->folder);
+	unseen->folder = NULL;
+	unseen->pid_count = 0;
+}
+
+/* One thread takes some 15 us, so thousands are met in portions. */
+static void meet(struct hp_unseen *unseen, struct hp_samples *samples, uint64_t now_ns)
+{
+	const uint64_t end_ns = now_ns + PORTION_NS;
+
+	while (unseen->pid_count && hp_clock_raw_ns() < end_ns) {
+		if (!unseen->folder)
+			folder_open(unseen);
+		struct dirent *entry = unseen->folder ? readdir(unseen->folder) : NULL;
+		unsigned long tid = entry ? strtoul(entry->d_name, NULL, 10) : 0;
+
+		if (tid)
+			hp_open_meet(samples, unseen->pids[unseen->pid_count - 1], (uint32_t)tid,
+				     hp_clock_raw_ns());
+		if (!entry)
+			folder_close(unseen);
+	}
 }
 
 uint64_t hp_unseen_look(struct hp_unseen *unseen, struct hp_samples *samples, bool is_limited,
@@ -49,9 +80,14 @@ uint64_t hp_unseen_look(struct hp_unseen *unseen, struct hp_samples *samples, bo
 	if (has_lost && now_ns >= unseen->meet_ns) {
 		unseen->lost = samples->lost;
 		unseen->meet_ns = now_ns + MEET_EVERY_NS;
-		meet(samples, now_ns);
+		if (!unseen->pid_count)
+			meet_begin(unseen, samples);
 	}
-	if (is_limited || has_lost)
+	if (unseen->pid_count && now_ns >= unseen->portion_ns) {
+		meet(unseen, samples, now_ns);
+		unseen->portion_ns = hp_clock_raw_ns() + PORTION_PAUSE_NS;
+	}
+	if (is_limited || has_lost || unseen->pid_count)
 		unseen->until_ns = now_ns + GO_ON_NS;
 	if (now_ns >= unseen->until_ns) {
 		unseen->look_ns = unseen->until_ns = 0;
@@ -59,7 +95,8 @@ uint64_t hp_unseen_look(struct hp_unseen *unseen, struct hp_samples *samples, bo
 	}
 	if (now_ns >= unseen->look_ns) {
 		hp_outside_look(samples, LONG_NS);
-		unseen->look_ns = now_ns + HP_OUTSIDE_IDLE_NS;
+		unseen->look_ns = hp_outside_next(now_ns, HP_OUTSIDE_IDLE_NS);
 	}
-	return unseen->look_ns;
+	return unseen->pid_count && unseen->portion_ns < unseen->look_ns ? unseen->portion_ns
+									 : unseen->look_ns;
 }

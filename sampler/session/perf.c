@@ -12,6 +12,7 @@
 
 #include "sampler/sample/outside.h"
 #include "sampler/session/perf_burst.h"
+#include "sampler/session/perf_crowd.h"
 #include "sampler/session/perf_open.h"
 #include "sampler/base/proc.h"
 #include "sampler/sample/open.h"
@@ -65,6 +66,7 @@ void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 	perf->has_samples = wish.samples;
 	perf->has_waits = wish.waits;
 	perf->waits_most = waits_most(settings);
+	perf->own_most = HP_CROWD_MANY;
 	if (!wish.samples && !wish.waits)
 		return;
 	uint64_t offset = hp_segment_take(segment, sizeof(*perf->record), HP_LINE);
@@ -87,6 +89,7 @@ void hp_perf_release(struct hp_perf *perf)
 	hp_perf_fds_close(&perf->fds);
 	hp_perf_fds_close(&perf->wait_fds);
 	hp_whole_release(&perf->whole);
+	hp_unseen_release(&perf->unseen);
 	hp_perf_rings_release(&perf->rings);
 	hp_samples_release(&perf->samples);
 	perf->is_open = false;
@@ -236,9 +239,14 @@ static struct hp_whole_use use_of_all(const struct hp_perf *perf)
 	return all;
 }
 
+uint32_t hp_perf_threads(const struct hp_perf *perf)
+{
+	return use_of_all(perf).threads;
+}
+
 bool hp_perf_is_crowd(const struct hp_perf *perf)
 {
-	return use_of_all(perf).threads > CROWD;
+	return hp_perf_threads(perf) > CROWD;
 }
 
 /* Most programs have shallow stacks; compilers and interpreters have deep ones. */
@@ -253,7 +261,7 @@ static void adapt(struct hp_perf *perf)
 		return;
 	perf->looked_samples = perf->samples.walked;
 	perf->looked_cut = perf->samples.cut;
-	if (cut * CUT_MAX <= samples || size >= most || hp_perf_is_crowd(perf))
+	if (cut * CUT_MAX <= samples || size >= most || (!perf->is_wide && hp_perf_is_crowd(perf)))
 		return;
 	perf->attr.sample_stack_user = 2 * size < most ? 2 * size : most;
 	perf->record->stack_size = perf->attr.sample_stack_user;
@@ -339,11 +347,16 @@ static bool whole_look(struct hp_perf *perf)
 	       whole_open(perf);
 }
 
+bool hp_perf_whole_prepare(struct hp_perf *perf)
+{
+	return perf->whole.fds || (whole_can(perf) && whole_prepare(perf));
+}
+
 bool hp_perf_wide(struct hp_perf *perf)
 {
-	if (perf->settings->cpu_hz || hp_settings_wants_samples(perf->settings))
+	if (!perf->is_wide && (perf->settings->cpu_hz || hp_settings_wants_samples(perf->settings)))
 		return false;
-	if (!perf->whole.fds && !(whole_can(perf) && whole_prepare(perf)))
+	if (!hp_perf_whole_prepare(perf))
 		return false;
 	hp_whole_begin(&perf->whole);
 	if (hp_whole_report(&perf->whole, &perf->rings, true) < 0)
@@ -361,6 +374,7 @@ void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 	/* New events would take its records from it. */
 	if (perf->samples.burst.is_running)
 		return;
+	hp_perf_crowd_scan(perf, hp_clock_raw_ns());
 	if (whole_look(perf))
 		return;
 	first_look(perf, cpu_ns);
@@ -445,8 +459,8 @@ static void look_outside(struct hp_perf *perf, uint64_t now_ns)
 	if (!perf->look_ns || now_ns < perf->look_ns)
 		return;
 	perf->idle_looks = hp_outside_look(&perf->samples, 0) ? 0 : perf->idle_looks + 1;
-	perf->look_ns = hp_clock_raw_ns() +
-			(perf->idle_looks < IDLE_LOOKS ? HP_OUTSIDE_NS : HP_OUTSIDE_IDLE_NS);
+	perf->look_ns = hp_outside_next(now_ns, perf->idle_looks < IDLE_LOOKS ? HP_OUTSIDE_NS
+									      : HP_OUTSIDE_IDLE_NS);
 }
 
 /* Measures a piece of it, up to `most` in all. */
@@ -472,6 +486,7 @@ void hp_perf_read(struct hp_perf *perf)
 	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
 	uint32_t notes = hp_offcpu_notes_read(&perf->notes, now_ns - LATE_NS);
 	meet(perf, now_ns);
+	hp_perf_crowd_look(perf);
 	if (!perf->samples.burst.is_running)
 		adapt(perf);
 	if (perf->burst.is_on) {

@@ -44,6 +44,16 @@ struct hp_perf_burst {
 	uint64_t random;	/* util/random.h */
 };
 
+/* See perf_crowd.h. */
+struct hp_perf_crowd {
+	bool is_on;
+	bool is_refused;
+	bool is_begun;	/* threads were counted once */
+	uint32_t started;	/* threads so far, when they were last counted */
+	uint64_t few_ns;	/* since when there have been few; 0 = there are many */
+	uint64_t few_wanted_ns;	/* for so long, until threads have events again */
+};
+
 struct hp_perf {
 	const struct hp_segment *segment;
 	const struct hp_settings *settings;
@@ -75,6 +85,7 @@ struct hp_perf {
 	struct hp_perf_fds wait_fds;
 	struct hp_calm calm;
 	struct hp_perf_burst burst;
+	struct hp_perf_crowd crowd;
 	bool is_first;	/* the rate is that of the first second of CPU time */
 	struct hp_whole whole;
 	bool is_wide;	/* threads have no events: those of the CPUs report everything */
@@ -84,6 +95,8 @@ struct hp_perf {
 	uint64_t looked_cut;
 	struct hp_perf_fds fds;	/* of the events */
 	struct hp_interrupt interrupt;
+	uint32_t own_most;	/* threads of a process that get their own events, */
+	bool has_more;	/* and there were more */
 	uint32_t trim_at;	/* with this many descriptors of events, ended threads are searched for */
 };
 
@@ -109,11 +122,20 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches);
 
 /*
+ * Events that sample the CPUs exist, but do not count yet; threads' events opened from now on take
+ * no samples. False = not permitted, or it would differ from sampling threads.
+ */
+bool hp_perf_whole_prepare(struct hp_perf *perf);
+
+/*
  * Replaces all threads' events by events of the CPUs, which are sampled from now on, if permitted
  * and if that differs from sampling threads. Events of a thread cost some time at each of its
  * switches, even if they are disabled. False = threads keep theirs.
  */
 bool hp_perf_wide(struct hp_perf *perf);
+
+/* Threads of all processes that are alive. */
+uint32_t hp_perf_threads(const struct hp_perf *perf);
 
 /* Then reopening events takes long, and threads that start or end wait for it in the kernel. */
 bool hp_perf_is_crowd(const struct hp_perf *perf);

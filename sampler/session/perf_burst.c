@@ -8,6 +8,7 @@
 
 #include "sampler/sample/open.h"
 #include "sampler/sample/outside.h"
+#include "sampler/session/perf_crowd.h"
 #include "sampler/session/perf_open.h"
 #include "segment/clock.h"
 #include "segment/section_key.h"
@@ -82,11 +83,12 @@ static void slot_begin(struct hp_perf *perf, uint64_t now_ns)
 static void open_threads(struct hp_perf *perf)
 {
 	perf->attr.context_switch = !perf->burst.is_on;
-	hp_perf_open_again(perf);
+	if (!hp_perf_crowd_again(perf))
+		hp_perf_open_again(perf);
 	if (perf->samples.is_wide)
 		hp_whole_report(&perf->whole, &perf->rings, false);
 	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
-	perf->samples.is_wide = false;
+	perf->samples.is_wide = perf->is_wide;
 }
 
 static void notes_ask(struct hp_perf *perf, bool asks)
@@ -154,7 +156,7 @@ void hp_perf_burst_look(struct hp_perf *perf, uint64_t now_ns)
 	bool is_first = !b->count_ns;
 	b->count_ns = now_ns;
 	if (is_first || rate(most, span_ns) < HP_BURST_MANY || is_asked(perf->settings) ||
-	    hp_perf_is_crowd(perf))
+	    hp_perf_is_crowd(perf) || (perf->crowd.is_on && !perf->has_samples))
 		return;
 	on(perf, rate(all, span_ns) / (1000000000 / HP_BURST_SLOT_NS));
 }

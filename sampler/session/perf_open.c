@@ -20,12 +20,6 @@
 #include "segment/newer.h"
 
 #define ROUNDS_MAX 8	/* searches for threads that started meanwhile */
-/*
- * Threads of a process that get their own events; others have those of their creator, or none.
- * When a thread ends, the kernel walks all events of a ring (ring_buffer_wakeup), once for each
- * of the thread's.
- */
-#define OWN_MAX 1000
 #define ALL_TASKS UINT32_MAX	/* instead of a thread: everything that the CPU runs */
 #define BURST_STACK 4096u	/* bytes of the stack with each switch */
 #define BORN_NS 500000	/* a record may be written this long after its time */
@@ -277,7 +271,7 @@ static void born_read(struct hp_perf *perf)
  */
 static bool wants_own(const struct hp_perf *perf, const struct attachment *a, uint32_t tid)
 {
-	return a->own_count < OWN_MAX && a->lost == perf->samples.lost &&
+	return a->own_count < perf->own_most && a->lost == perf->samples.lost &&
 	       !hp_tids_has(&a->born, tid);
 }
 
@@ -319,7 +313,7 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 	/* From now on its records are handled. */
 	if (perf->is_wide)
 		return hp_space_of(&perf->samples.spaces, pid) ? 0 : -ENOMEM;
-	a.own = malloc(OWN_MAX * sizeof(*a.own));
+	a.own = malloc(perf->own_most * sizeof(*a.own));
 	if (!a.own)
 		return -ENOMEM;
 	perf->samples.born = &a.born;
@@ -328,6 +322,7 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 		if (!round_open(perf, pid, &a))
 			break;
 	perf->samples.born = NULL;
+	perf->has_more |= a.own_count == perf->own_most;
 	/*
 	 * Known from now on, although a record may never mention it: hp_perf_open_again
 	 * relies on that.
@@ -413,6 +408,48 @@ void hp_perf_unsample(struct hp_perf *perf)
 	perf->attr.config = choices[CHOICE_DUMMY].config;
 	perf->attr.freq = 0;
 	perf->attr.sample_freq = 0;
+}
+
+/* Returns 0 or -errno. */
+static int cpu_open(struct hp_perf *perf, const struct hp_perf_ring *ring)
+{
+	struct perf_event_attr attr = perf->attr;
+
+	attr.inherit = 0;
+	int fd = hp_perf_open(&attr, -1, (int)ring->cpu, -1);
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
+	    !hp_perf_fds_keep(&perf->fds, fd)) {
+		close(fd);
+		return -ENOMEM;
+	}
+	if (perf->has_waits)
+		wait_open(perf, ALL_TASKS, ring);
+	return 0;
+}
+
+bool hp_perf_open_cpus(struct hp_perf *perf)
+{
+	struct hp_perf_fds old = perf->fds, old_waits = perf->wait_fds;
+	int error = 0;
+
+	memset(&perf->fds, 0, sizeof(perf->fds));
+	memset(&perf->wait_fds, 0, sizeof(perf->wait_fds));
+	for (uint32_t i = 0; i < perf->rings.count && !error; i++)
+		error = cpu_open(perf, &perf->rings.list[i]);
+	if (error) {
+		hp_perf_fds_close(&perf->fds);
+		hp_perf_fds_close(&perf->wait_fds);
+		perf->fds = old;
+		perf->wait_fds = old_waits;
+		return false;
+	}
+	/* Last, so no report is missed. Twice is harmless. */
+	hp_perf_fds_close(&old);
+	hp_perf_fds_close(&old_waits);
+	perf->is_wide = true;
+	return true;
 }
 
 bool hp_perf_open_waits(struct hp_perf *perf)

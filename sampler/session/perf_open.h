@@ -34,6 +34,12 @@ void hp_perf_unsample(struct hp_perf *perf);
  */
 bool hp_perf_open_wide(struct hp_perf *perf);
 
+/*
+ * Replaces the events of all threads by events of the CPUs, which report switches, mappings and
+ * tasks. `attr` takes no samples. False = nothing has changed.
+ */
+bool hp_perf_open_cpus(struct hp_perf *perf);
+
 /* Waits on all CPUs are recorded until perf->wait_fds are closed. False = only on some. */
 bool hp_perf_open_waits(struct hp_perf *perf);
 

@@ -193,7 +193,8 @@ struct hp_stack_chunk {
 	uint32_t count;	/* sampler: nodes in use */
 	uint64_t changes;	/* set once, of the first chunk: offset of hp_stack_changes; 0 = none */
 	uint64_t bursts;	/* set once, of the first chunk: offset of hp_bursts; 0 = none */
-	uint64_t reserved[4];
+	uint64_t crowd;	/* sampler, of the first chunk: the most threads alive while the CPUs' events replaced theirs; 0 = never */
+	uint64_t reserved[3];
 	struct hp_stack_node nodes[];
 };
 

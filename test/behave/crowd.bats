@@ -136,3 +136,36 @@ helper_files()
 	wait $!
 	exec 8>&- 9<&-
 }
+
+# Events of the CPUs replace those of the threads, if all processes may be seen.
+@test "crowd: a thread that works among 2000 that wait has its CPU time, samples and waits" {
+	gcc -g -O1 -o "$T/burn" "$ROOT/test/behave/programs/crowd_burn.c" -lpthread
+	"$T/burn" 2000 >/dev/null || skip "so many threads are not allowed here"
+	HOTPATH_LIMIT=0 HOTPATH_REPORT=functions-cpu,offcpu,threads HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/burn.json" "$HP_RUN" "$T/burn" 2000 >"$T/truth"
+	cat "$T/truth"
+	python3 -c 'import json; exit(not json.load(open("'"$T/burn.json"'")).get("functions_cpu", {}).get("raw"))' ||
+		skip "no samples here"
+	python3 - "$T/burn.json" "$T/truth" "$(id -u)" <<-'EOP'
+		import json, sys
+		a, truth = json.load(open(sys.argv[1])), open(sys.argv[2]).read().split()
+		burned, slept, naps, cpu = map(int, truth)
+		samples, waits, threads = a["functions_cpu"], a["offcpu"], a["threads"]["raw"]
+		lost = samples["lost_count"]
+		burn = [r for r in samples["raw"] if r["name"].endswith("burn")]
+		nap = [r for r in waits["raw"] if r["name"].endswith("nap")]
+		print("lost", lost, burn, nap, len(threads), a["summary"]["cpu_ns"])
+		# All threads are listed; the process's time is complete, and so is the thread's.
+		assert sum(r["threads"] for r in threads) == 2002
+		assert 0.98 * cpu - 20e6 <= a["summary"]["cpu_ns"] <= 1.1 * cpu + 50e6
+		assert burned <= max(r["cpu_ns"] for r in threads) <= 1.2 * burned
+		# 4 ms and less each: the error of a whole is a sample, plus what was lost.
+		assert (0.85 - (0.5 if lost else 0)) * burned <= sum(r["inclusive_ns"] for r in burn) <= 1.2 * burned
+		count = sum(r["waits"] for r in nap)
+		assert naps - lost <= count <= naps + 1
+		if count >= naps:
+		    assert abs(sum(r["blocked_ns"] for r in nap) - slept) < 0.1 * slept
+		if int(sys.argv[3]) == 0:
+		    assert samples["is_by_cpu"] and samples["crowd_thread_count"] > 256
+	EOP
+}

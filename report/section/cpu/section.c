@@ -86,7 +86,9 @@ static const char *note(struct hp_report *report)
 
 	if (!record->samples && !missed_ns)
 		return NULL;
-	if (report->model.sampling.bursts.is_whole)
+	if (report->model.sampling.crowd)
+		snprintf(low, sizeof(low), ", by CPU while there were many threads");
+	else if (report->model.sampling.bursts.is_whole)
 		snprintf(low, sizeof(low), ", by CPU while threads switched often");
 	else if (low_hz)
 		snprintf(low, sizeof(low), ", at %u Hz while threads switched often", low_hz);
@@ -424,8 +426,10 @@ static void add_middle(struct hp_report *report, cJSON *list)
 	cJSON_AddStringToObject(list, "caller_name", report->caller);
 	cJSON_AddStringToObject(list, "source", source_name(record->source));
 	hp_json_whole(list, "frequency_hz", record->frequency);
-	if (report->model.sampling.bursts.is_whole)
+	if (report->model.sampling.bursts.is_whole || report->model.sampling.crowd)
 		cJSON_AddTrueToObject(list, "is_by_cpu");
+	if (report->model.sampling.crowd)
+		hp_json_whole(list, "crowd_thread_count", report->model.sampling.crowd);
 	if (report->model.sampling.low_hz)
 		hp_json_whole(list, "frequency_low_hz", report->model.sampling.low_hz);
 	if (report->model.sampling.first_hz)
@@ -479,7 +483,7 @@ const struct hp_section hp_cpu_section = {
 		   .middle = add_middle,
 		   .list_keys =
 			   "time_elapsed:s total_elapsed_ns:i total_samples:i attributed_samples:i caller_name:s "
-			   "source:s frequency_hz:i frequency_low_hz:i is_by_cpu:b "
+			   "source:s frequency_hz:i frequency_low_hz:i is_by_cpu:b crowd_thread_count:i "
 			   "frequency_first_hz:i has_kernel:b sample_count:i lost_count:i "
 			   "profiler_ns:i profiler_sample_count:i unsampled_ns:i complete_count:i "
 			   "folded_count:i profile_path:s" },
