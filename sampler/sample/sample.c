@@ -432,10 +432,22 @@ void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t b
 			      });
 }
 
+/*
+ * Of the session. The number of a process that has ended may be that of another one by now, of any
+ * user; but a process whose first thread has ended may still run, so it is asked for.
+ */
+static bool is_known(const struct hp_samples *samples, uint32_t pid)
+{
+	const struct hp_space *space = hp_space_known(&samples->spaces, pid);
+
+	return space &&
+	       (!space->is_ended || !samples->admits || samples->admits(samples->members, pid));
+}
+
 /* A process outside the session. */
 static bool is_foreign(const struct hp_samples *samples, uint32_t pid)
 {
-	return samples->is_wide && !hp_space_known(&samples->spaces, pid);
+	return samples->is_wide && !is_known(samples, pid);
 }
 
 static void switch_read(struct hp_samples *samples, const struct perf_event_header *record)
@@ -518,7 +530,7 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 			wait_stack(samples, &s);
 		else
 			samples->wait_samples += samples->counts_all;
-	} else if (!samples->is_whole || hp_space_known(&samples->spaces, s.pid)) {
+	} else if (!samples->is_whole || is_known(samples, s.pid)) {
 		cpu_add(samples, &s);
 	}
 }

@@ -169,3 +169,56 @@ helper_files()
 		    assert samples["is_by_cpu"] and samples["crowd_thread_count"] > 256
 	EOP
 }
+
+@test "crowd: the number of a child that ended may be another program's, and the first thread may end" {
+	[ "$(id -u)" = 0 ] && [ -w /proc/sys/kernel/ns_last_pid ] || skip "no process id can be chosen here"
+	gcc -g -O1 -o "$T/child" "$ROOT/test/behave/programs/crowd_child.c" -lpthread
+	compile other_burn -fno-instrument-functions <<-'EOP'
+		#include <time.h>
+		__attribute__((noinline)) static void foreign_burn(void)
+		{
+			static volatile unsigned long n;
+			struct timespec now;
+			do {
+				for (int i = 0; i < 100000; i++)
+					n++;
+				clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+			} while (now.tv_sec == 0 && now.tv_nsec < 500000000);
+		}
+		int main(void) { foreign_burn(); return 0; }
+	EOP
+	python3 - "$HP_RUN" "$T" >"$T/said" <<-'EOP'
+		import os, subprocess, sys
+		run, folder = sys.argv[1:]
+		env = dict(os.environ, HOTPATH_LIMIT="0", HOTPATH_REPORT="functions-cpu,offcpu", HOTPATH_OUTPUT_FORMAT="json",
+		           HOTPATH_OUTPUT_PATH=folder + "/child.json")
+		program = subprocess.Popen([run, folder + "/child", "400"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+		wanted, got = int(program.stdout.readline()), 0
+		for i in range(1000):
+		    open("/proc/sys/kernel/ns_last_pid", "w").write(str(wanted - 1))
+		    got = os.fork()
+		    if got == 0:
+		        if os.getpid() == wanted:
+		            os.execv(folder + "/other_burn", ["other_burn"])
+		        os._exit(0)
+		    os.waitpid(got, 0)
+		    if got == wanted:
+		        break
+		program.stdin.close()
+		program.wait()
+		print("reused" if got == wanted else "not reused")
+	EOP
+	cat "$T/said"
+	grep -qx reused "$T/said" || skip "the process id was never free"
+	python3 - "$T/child.json" <<-'EOP'
+		import json, sys
+		samples = json.load(open(sys.argv[1])).get("functions_cpu", {})
+		if not samples.get("raw"):
+		    sys.exit(0)	# no samples here
+		assert samples["is_by_cpu"]
+		burn = {n: sum(r["inclusive_ns"] for r in samples["raw"] if r["name"].endswith(n)) for n in ("foreign_burn", "late_burn")}
+		print(burn, samples["lost_count"])
+		assert burn["foreign_burn"] == 0
+		assert burn["late_burn"] > 0.1e9
+	EOP
+}
