@@ -138,7 +138,7 @@ char *hp_elf_read(const struct hp_elf *elf, const Elf64_Shdr *section)
 }
 
 /* A page of zeros follows, so that texts end whatever the file has become. */
-static char *map(const struct hp_elf *elf, const Elf64_Shdr *section, size_t *mapped)
+static char *map(const struct hp_elf *elf, const Elf64_Shdr *section, int populate, size_t *mapped)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), skipped = section->sh_offset % page;
 	size_t used = (skipped + section->sh_size + page - 1) / page * page;
@@ -152,7 +152,7 @@ static char *map(const struct hp_elf *elf, const Elf64_Shdr *section, size_t *ma
 		munmap(base, used + page);
 		return NULL;
 	}
-	if (mmap(base, used, PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_POPULATE, elf->fd,
+	if (mmap(base, used, PROT_READ, MAP_PRIVATE | MAP_FIXED | populate, elf->fd,
 		 (off_t)(section->sh_offset - skipped)) == MAP_FAILED) {
 		hp_guard_range_remove(base);
 		munmap(base, used + page);
@@ -162,13 +162,25 @@ static char *map(const struct hp_elf *elf, const Elf64_Shdr *section, size_t *ma
 	return base + skipped;
 }
 
-void hp_elf_bytes_init(struct hp_elf_bytes *to, const struct hp_elf *elf, const Elf64_Shdr *section)
+static void bytes_init(struct hp_elf_bytes *to, const struct hp_elf *elf, const Elf64_Shdr *section,
+		       int populate)
 {
 	*to = (struct hp_elf_bytes){ .bytes = NULL };
 	if (section->sh_size >= MAP_MIN && is_inside(elf, section))
-		to->bytes = map(elf, section, &to->mapped);
+		to->bytes = map(elf, section, populate, &to->mapped);
 	if (!to->bytes)
 		to->bytes = hp_elf_read(elf, section);
+}
+
+void hp_elf_bytes_init(struct hp_elf_bytes *to, const struct hp_elf *elf, const Elf64_Shdr *section)
+{
+	bytes_init(to, elf, section, MAP_POPULATE);
+}
+
+void hp_elf_bytes_init_sparse(struct hp_elf_bytes *to, const struct hp_elf *elf,
+			      const Elf64_Shdr *section)
+{
+	bytes_init(to, elf, section, 0);
 }
 
 void hp_elf_bytes_release(struct hp_elf_bytes *bytes)

@@ -57,6 +57,10 @@ struct hp_elf_bytes {
  */
 void hp_elf_bytes_init(struct hp_elf_bytes *to, const struct hp_elf *elf,
 		       const Elf64_Shdr *section);
+
+/* The same for a section of which few pages will be read: they are mapped when they are. */
+void hp_elf_bytes_init_sparse(struct hp_elf_bytes *to, const struct hp_elf *elf,
+			      const Elf64_Shdr *section);
 void hp_elf_bytes_release(struct hp_elf_bytes *bytes);
 
 /* Returns the size of the build-id; 0 = none exists. */

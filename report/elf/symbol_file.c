@@ -140,7 +140,7 @@ static int compare_addresses(const void *left, const void *right)
 
 #define DIGIT_BITS 11
 #define DIGITS (1 << DIGIT_BITS)
-#define RADIX_MIN 4096	/* symbols; for fewer qsort is as fast */
+#define RADIX_MIN 256	/* symbols; for fewer qsort is as fast */
 
 /* Of a key: the symbol's distance from the lowest address, above its place in the list. */
 #define KEY_SHIFT 32

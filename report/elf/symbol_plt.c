@@ -86,8 +86,8 @@ static struct named *named_of(struct build *b, uint32_t link)
 	*named = (struct named){ .link = link };
 	if (!section || section->sh_entsize != sizeof(Elf64_Sym) || section->sh_link >= elf->count)
 		return named;
-	hp_elf_bytes_init(&named->symbols, elf, section);
-	hp_elf_bytes_init(&named->texts, elf, &elf->sections[section->sh_link]);
+	hp_elf_bytes_init_sparse(&named->symbols, elf, section);
+	hp_elf_bytes_init_sparse(&named->texts, elf, &elf->sections[section->sh_link]);
 	if (!named->symbols.bytes || !named->texts.bytes)
 		return named;
 	named->count = section->sh_size / sizeof(Elf64_Sym);
