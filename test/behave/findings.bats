@@ -103,6 +103,23 @@ for found in report["findings"]:
 	run ! grep -q '^waits-for-children' "$T/found"
 }
 
+# started SCRIPT - the finding about started processes, on one line.
+started()
+{
+	"$HP_RUN" sh -c "$1" 2>/dev/null
+	"$HP_BUILD/hotpath" report -f json | jq -r '.findings[] | select(.rule == "process-per-item") | .text'
+}
+
+@test "findings: two programs of one loop are both named, a rare one is not" {
+	said=$(started 'i=0; while [ $i -lt 80 ]; do /bin/true; /usr/bin/basename x >/dev/null; i=$((i + 1)); done')
+	echo "$said"
+	[ -n "$said" ] || skip "this machine takes 10 ms to start a program"
+	[[ $said =~ "true 80 times" && $said =~ "basename 80 times" ]]
+	said=$(started 'i=0; while [ $i -lt 80 ]; do /bin/true; i=$((i + 1)); done; /usr/bin/basename x >/dev/null')
+	echo "$said"
+	[[ ! $said =~ basename ]]
+}
+
 @test "findings: a run that is too short is not judged" {
 	# With little CPU time available, even the shortest program may take longer.
 	for try in {1..20}; do

@@ -16,6 +16,7 @@
 #define LIFE_MAX 1e7 /* ns */
 #define PARENT_MIN 2 /* times the lives: with the parent's part, at least */
 #define PARENT_MAX 3
+#define NEXT_MIN 0.3 /* of the lives of the most frequent program: the advice names it, too */
 #define LAUNCH_MAX 0.3 /* of the wall time: most of them may have prepared the program */
 
 static bool is_small(const struct hp_program *program)
@@ -48,6 +49,24 @@ static const struct hp_program *most_of(const struct hp_programs *programs, cons
 			most = program;
 	}
 	return most;
+}
+
+/* Another one that the same loop seems to start: about as much of it, and not a copy of the first. */
+static const struct hp_program *next_of(const struct hp_programs *programs,
+					const struct hp_program *most, const char *root)
+{
+	const struct hp_program *next = NULL;
+
+	for (size_t i = 0; i < programs->count && strcmp(most->name, root) != 0; i++) {
+		const struct hp_program *program = &programs->rows[i];
+
+		if (program == most || !is_small(program) || strcmp(program->name, root) == 0 ||
+		    (double)program->wall_ns < NEXT_MIN * (double)most->wall_ns)
+			continue;
+		if (!next || program->wall_ns > next->wall_ns)
+			next = program;
+	}
+	return next;
 }
 
 /* All frequently started programs are part of it: a shell forks before it starts a program. */
@@ -94,13 +113,40 @@ static double gain_of(const struct hp_survey *survey, const struct hp_programs *
 	return gain < survey->wall_ns ? gain : survey->wall_ns;
 }
 
+static char *advice_of(const struct hp_program *most, const struct hp_program *next, bool is_root)
+{
+	char *name = hp_text_clean(most->name), *other = next ? hp_text_clean(next->name) : NULL;
+	struct hp_text_cell runs, each, more;
+	char *advice;
+
+	hp_format_count(&runs, most->runs);
+	hp_format_time(&each, (double)most->wall_ns / (double)most->runs);
+	if (is_root)
+		advice = hp_xprintf("%s forks %s copies of itself, %s each: do it in one "
+				    "process, or without a subshell.",
+				    name, runs.text, each.text);
+	else if (next)
+		advice = hp_xprintf("It starts %s %s times, %s each, and %s %s times: do it in "
+				    "one process, or with builtins.",
+				    name, runs.text, each.text, other,
+				    hp_format_count(&more, next->runs));
+	else
+		advice = hp_xprintf("It starts %s %s times, %s each: do it in one process, or "
+				    "with a builtin.",
+				    name, runs.text, each.text);
+	free(name);
+	free(other);
+	return advice;
+}
+
 static void find(struct hp_survey *survey)
 {
 	const struct hp_programs *programs = hp_programs_of(survey->report);
 	const char *root = root_name(&survey->report->model);
 	const struct hp_program *most = most_of(programs, root);
+	const struct hp_program *next;
 	struct hp_finding *finding;
-	struct hp_text_cell runs, each, time;
+	struct hp_text_cell runs, time;
 	double gain;
 
 	if (!most || survey->answer->launch.ns >= LAUNCH_MAX * survey->wall_ns)
@@ -108,20 +154,13 @@ static void find(struct hp_survey *survey)
 	gain = gain_of(survey, programs);
 	if (!hp_survey_is_worth(survey, gain))
 		return;
-	hp_format_count(&runs, most->runs);
-	hp_format_time(&each, (double)most->wall_ns / (double)most->runs);
+	next = next_of(programs, most, root);
 	finding = hp_finding_add(survey, &hp_rule_process_per_item, hp_text_clean(most->name));
-	finding->advice =
-		strcmp(most->name, root) == 0
-			? hp_xprintf("%s forks %s copies of itself, %s each: do it in one "
-				     "process, or without a subshell.",
-				     finding->subject, runs.text, each.text)
-			: hp_xprintf("It starts %s %s times, %s each: do it in one process, or "
-				     "with a builtin.",
-				     finding->subject, runs.text, each.text);
-	finding->facts =
-		hp_xprintf("%s processes lived for %s in all", hp_format_count(&runs, most->runs),
-			   hp_format_time(&time, (double)most->wall_ns));
+	finding->advice = advice_of(most, next, strcmp(most->name, root) == 0);
+	finding->facts = hp_xprintf(
+		"%s processes lived for %s in all",
+		hp_format_count(&runs, most->runs + (next ? next->runs : 0)),
+		hp_format_time(&time, (double)most->wall_ns + (next ? (double)next->wall_ns : 0)));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_processes_section, hp_xstrdup(finding->subject),
