@@ -50,6 +50,14 @@ static void refuse(const struct reader *r, const struct hp_setting *s, const cha
 		line_add(&line, length > 40 ? "...' is not allowed; " : "' is not allowed; ",
 			 SIZE_MAX);
 	}
+	if (s->kind == HP_SETTING_LIBRARIES) {
+		size_t size;
+		const char *nearest = hp_setting_nearest(HP_LIBRARIES, value, length, &size);
+
+		line_add(&line, "the nearest is '", SIZE_MAX);
+		line_add(&line, nearest, size);
+		line_add(&line, "'; ", SIZE_MAX);
+	}
 	line_add(&line, s->allowed, SIZE_MAX);
 	if (s->kind == HP_SETTING_PERCENTILES || s->kind == HP_SETTING_PAIRS ||
 	    s->kind == HP_SETTING_LIBRARIES) {

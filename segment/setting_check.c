@@ -5,9 +5,11 @@
 #include "segment/setting_check.h"
 
 #include <arpa/inet.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "segment/setting.h"
+#include "util/near.h"
 
 const char *hp_setting_address(const char *text)
 {
@@ -68,4 +70,23 @@ bool hp_setting_is_library(const char *name, size_t length)
 		list += size;
 	}
 	return false;
+}
+
+const char *hp_setting_nearest(const char *list, const char *word, size_t length, size_t *size)
+{
+	unsigned least = UINT32_MAX;
+	const char *nearest = list;
+
+	for (const char *at = list; *at; at += strspn(at, "|")) {
+		size_t here = strcspn(at, "|");
+		unsigned distance = hp_near(word, length, at, here);
+
+		if (distance < least) {
+			least = distance;
+			nearest = at;
+		}
+		at += here;
+	}
+	*size = strcspn(nearest, "|");
+	return nearest;
 }

@@ -19,4 +19,7 @@ bool hp_setting_are_buckets(const char *text);
 /* True if HP_LIBRARIES has this name. */
 bool hp_setting_is_library(const char *name, size_t length);
 
+/* The word of a list, a|b|c, that is nearest to another one: `*size` characters of it. */
+const char *hp_setting_nearest(const char *list, const char *word, size_t length, size_t *size);
+
 #endif

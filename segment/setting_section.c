@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "segment/section_key.h"
+#include "segment/setting_check.h"
 #include "util/near.h"
 
 #define WORD(name, key) "|" key
@@ -66,21 +67,7 @@ bool hp_section_is_known(const char *word, size_t length)
 
 const char *hp_section_nearest(const char *word, size_t length, size_t *size)
 {
-	unsigned least = UINT32_MAX;
-	const char *nearest = words;
-
-	for (const char *at = words; *at; at += strspn(at, "|")) {
-		size_t here = strcspn(at, "|");
-		unsigned distance = hp_near(word, length, at, here);
-
-		if (distance < least) {
-			least = distance;
-			nearest = at;
-		}
-		at += here;
-	}
-	*size = strcspn(nearest, "|");
-	return nearest;
+	return hp_setting_nearest(words, word, length, size);
 }
 
 static bool is_short(const char *word, size_t length)

@@ -34,6 +34,7 @@ __thread struct hp_looper *hp_looper_pointer = &unborn;
 
 static struct hp_thread_list loopers;
 static bool is_wanted;
+bool hp_loop_is_off;
 static int end_number = -1;	/* of preload/thread/end.h */
 
 static void *at(uint64_t offset)
@@ -530,6 +531,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 {
 	(void)is_first;
 	is_wanted = hp_settings_asks(settings, HP_KEY_LOOPS);
+	hp_loop_is_off = !is_wanted;
 	if (!is_wanted)
 		return;
 	hp_timer_is_wanted = true;

@@ -76,6 +76,9 @@ HP_THREAD_POINTER(struct hp_looper, looper)
 
 extern const struct hp_recorder hp_loop_recorder;
 
+/* The library has started, and event loops weren't requested. */
+extern HP_HIDDEN bool hp_loop_is_off;
+
 /* One wait. */
 struct hp_turn {
 	struct hp_loop *loop;	/* NULL = it is not recorded */
@@ -119,7 +122,9 @@ static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp
 
 	if (HP_UNLIKELY(hp_channel_thread()->remote))
 		hp_loop_remote(me);
-	loop = HP_LIKELY(me->site == caller) ? me->loop : hp_loop_meet(caller, call);
+	loop = HP_LIKELY(me->site == caller) ? me->loop
+	       : hp_loop_is_off		     ? NULL
+					     : hp_loop_meet(caller, call);
 	turn->loop = NULL;
 	me = hp_looper();
 	if (HP_UNLIKELY(!loop || (me->frame && frame < me->frame))) {

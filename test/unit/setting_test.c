@@ -148,7 +148,8 @@ TEST(setting, libraries)
 	CHECK(hp_settings_without(&s, "glib") && hp_settings_without(&s, "uv"));
 	s = read_one("HOTPATH_WITHOUT=gilb,glib");
 	CHECK_EQ(lines, 1);
-	CHECK(strstr(told, "'gilb' is not allowed") && strstr(told, "using the rest"));
+	CHECK(strstr(told, "'gilb' is not allowed; the nearest is 'glib'; ") &&
+	      strstr(told, "using the rest"));
 	CHECK(hp_settings_without(&s, "glib"));
 }
 
