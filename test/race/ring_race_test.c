@@ -113,7 +113,8 @@ static void *life(void *unused)
 	struct hp_offcpu_ring *me;
 
 	own_tid = atomic_fetch_add(&next_tid, 1);
-	me = ring_of_thread();
+	/* Each one searches for a free ring, whenever others found none. */
+	me = ring_of_thread(2 * WALK_NS * own_tid);
 	for (uint64_t n = 0; me && n < NOTES; n++) {
 		uint64_t sign = (uint64_t)own_tid << 32 | n;
 		uint64_t lost = atomic_load(&me->lost);
