@@ -4,18 +4,27 @@
  */
 #include "report/base/field.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_plain(unsigned char c)
+{
+	return c >= ' ' && c != 127 && c != '\\';
+}
+
+/* In runs: the names of a large program are a megabyte, and fputc locks the stream for each byte. */
 void hp_field_write(const char *text, FILE *out)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	while (*text) {
+		size_t plain = 0;
 
-		if (c < ' ' || c == 127 || c == '\\')
-			fprintf(out, "\\x%02x", c);
-		else
-			fputc(c, out);
+		while (is_plain((unsigned char)text[plain]))
+			plain++;
+		fwrite(text, 1, plain, out);
+		text += plain;
+		if (*text)
+			fprintf(out, "\\x%02x", (unsigned char)*text++);
 	}
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "report/base/field.h"
 #include "report/store/kept.h"
 #include "report/view/view.h"
 #include "test/unit/fake_segment.h"
@@ -236,6 +237,31 @@ static enum hp_segment_fault fault_of(const void *bytes, size_t size)
 	free(report_of(fd, &fault));
 	close(fd);
 	return fault;
+}
+
+/* Special characters at the start, at the end and side by side; bytes of UTF-8. */
+TEST(field, any_text_comes_back)
+{
+	static const char *const texts[] = {
+		"", "plain", "\\", "\\x41", "\ta\n", "a\t\t\\b\177", "\001", "\303\244\n\303\244",
+	};
+	size_t count = sizeof(texts) / sizeof(texts[0]), size;
+	char *written, *fields[8];
+	FILE *out = open_memstream(&written, &size);
+
+	for (size_t i = 0; i < count; i++) {
+		hp_field_write(texts[i], out);
+		fputc(i + 1 < count ? '\t' : '\n', out);
+	}
+	fclose(out);
+	for (const char *at = written; *at && *at != '\n'; at++)
+		CHECK(*at == '\t' || ((unsigned char)*at >= ' ' && *at != 127));
+	char *next = written;
+	CHECK_EQ(hp_field_split(&next, fields, count), count);
+	for (size_t i = 0; i < count; i++)
+		CHECK_STR(fields[i], texts[i]);
+	CHECK_STR(next, "");
+	free(written);
 }
 
 TEST(kept, has_the_contents_of_the_segment)
