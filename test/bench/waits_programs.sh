@@ -9,7 +9,7 @@
 # default   with the sections recorded by default
 #
 # sqlite (four connections in one process), glib (GThreadPool, GAsyncQueue), python (threads, a queue, a
-# lock): processor time; redis (io-threads), nginx (one worker), postgres (pgbench, read only): µs
+# lock): processor time; redis (io-threads), nginx (one worker), node (http), postgres (pgbench, read only): µs
 # per request, measured by the client. Alternating, ROUNDS (5) of each: the minimum, and on a second
 # line the medians with the quartiles of the runs without the library, which show the variation of
 # such runs. LOOK=DIR keeps a report of each there.
@@ -94,6 +94,21 @@ nginx()
 	wait $pid 2>/dev/null
 }
 
+node_server='require("http").createServer((q, a) => a.end("some text\n")).listen(+process.argv[1], "127.0.0.1")'
+
+node()
+{
+	local pid node_port=$((20000 + $$ % 20000))
+
+	(with "$1" node -e "$node_server" "$node_port") >/dev/null 2>&1 &
+	pid=$!
+	until_it_answers curl -sf "http://127.0.0.1:$node_port/"
+	ab -q -k -c 16 -n "${REQUESTS:-20000}" "http://127.0.0.1:$node_port/" 2>/dev/null |
+		awk '/^Requests per second/ { printf "%.3f", 1e6 / $4 }'
+	kill $pid
+	wait $pid 2>/dev/null
+}
+
 # Its server refuses to be root.
 as_postgres=()
 [ "$(id -u)" != 0 ] || as_postgres=(setpriv --reuid=postgres --regid=postgres --clear-groups)
@@ -138,6 +153,7 @@ run()
 	python.*) (with "$kind" /usr/bin/python3 -c "$python") 2>/dev/null ;;
 	redis.*) redis "$kind" ;;
 	nginx.*) nginx "$kind" ;;
+	node.*) node "$kind" ;;
 	postgres.*)
 		served "$kind" pgbench -n -S -c 4 -j 2 -T "${SECONDS_EACH:-3}" |
 			awk '/^tps = / { printf "%.3f", 1e6 / $3 }'
@@ -176,7 +192,7 @@ row()
 }
 
 printf '%-10s%13s%12s%12s\n' program none waits default
-for program in "${@:-sqlite glib python redis nginx postgres}"; do
+for program in "${@:-sqlite glib python redis nginx node postgres}"; do
 	for name in $program; do
 		case $name in
 		sqlite) compile -o "$out/waits_sqlite" test/bench/waits_sqlite.c -lsqlite3 -lpthread && row sqlite s ;;
@@ -188,8 +204,9 @@ for program in "${@:-sqlite glib python redis nginx postgres}"; do
 		python) have /usr/bin/python3 && row python s ;;
 		redis) have redis-server && have redis-benchmark && row redis µs ;;
 		nginx) have /usr/sbin/nginx && have ab && have curl && prepare_nginx && row nginx µs ;;
+		node) have node && have ab && have curl && row node µs ;;
 		postgres) have postgres && have pgbench && prepare_postgres && row postgres µs ;;
-		*) echo "waits_programs.sh: no program '$name': sqlite, glib, python, redis, nginx, postgres" >&2; exit 2 ;;
+		*) echo "waits_programs.sh: no program '$name': sqlite, glib, python, redis, nginx, node, postgres" >&2; exit 2 ;;
 		esac
 	done
 done
