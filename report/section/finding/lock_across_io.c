@@ -161,7 +161,7 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 	bool is_sync = kind == DISK && blocked->sync_ns >= SYNC_MIN * blocked->ns[DISK];
 	char *name = hp_lock_group_name(survey, group);
 	char *holder = hp_lock_group_holder(survey, group);
-	char *facts = hp_lock_group_facts(group);
+	char *facts = hp_lock_group_facts(group), *held = hp_lock_group_held(survey, group);
 	struct hp_finding *finding =
 		hp_finding_add(survey, &hp_rule_lock_across_io, hp_xstrdup(name));
 	struct hp_text_cell time;
@@ -170,8 +170,7 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 				     kind_text(kinds[kind]), name,
 				     is_sync ? ", or sync several records at once" : "", holder);
 	finding->facts =
-		hp_xprintf("%s; held for %.0f%% of the time; %s waits %s for %s", facts,
-			   100 * group->hold_ns / survey->wall_ns, function,
+		hp_xprintf("%s; %s; %s waits %s for %s", facts, held, function,
 			   hp_format_time(&time, blocked->ns[kind]), kind_text(kinds[kind]));
 	finding->gain_ns = hp_lock_group_gain(survey, group);
 	if (kind == DISK && gain_without_disk(survey) > finding->gain_ns)
@@ -185,6 +184,7 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 	free(name);
 	free(holder);
 	free(facts);
+	free(held);
 }
 
 static char *holder_name(struct hp_survey *survey, const struct hp_lock_group *group)

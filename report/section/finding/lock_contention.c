@@ -14,7 +14,7 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 {
 	char *name = hp_lock_group_name(survey, group);
 	char *holder = hp_lock_group_holder(survey, group);
-	char *facts = hp_lock_group_facts(group);
+	char *facts = hp_lock_group_facts(group), *held = hp_lock_group_held(survey, group);
 	struct hp_finding *finding =
 		hp_finding_add(survey, &hp_rule_lock_contention, hp_xstrdup(name));
 	struct hp_text_cell time;
@@ -22,8 +22,7 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 	finding->advice = hp_xprintf("Hold %s for less time, or split it: %s holds it while "
 				     "other threads wait.",
 				     name, holder);
-	finding->facts = hp_xprintf("%s; held for %.0f%% of the time", facts,
-				    100 * group->hold_ns / survey->wall_ns);
+	finding->facts = hp_xprintf("%s; %s", facts, held);
 	finding->gain_ns = hp_lock_group_gain(survey, group);
 	finding->confidence = HP_MEASURED;
 	hp_lock_group_evidence(survey, group, finding);
@@ -33,6 +32,7 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 	free(name);
 	free(holder);
 	free(facts);
+	free(held);
 }
 
 static void find(struct hp_survey *survey)

@@ -269,6 +269,16 @@ char *hp_lock_group_facts(const struct hp_lock_group *group)
 			  hp_format_time(&most, group->most_ns));
 }
 
+char *hp_lock_group_held(const struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	struct hp_text_cell time;
+
+	if (group->hold_ns <= survey->wall_ns)
+		return hp_xprintf("held for %.0f%% of the time",
+				  100 * group->hold_ns / survey->wall_ns);
+	return hp_xprintf("held for %s in all", hp_format_time(&time, group->hold_ns));
+}
+
 void hp_lock_group_evidence(struct hp_survey *survey, const struct hp_lock_group *group,
 			    struct hp_finding *finding)
 {

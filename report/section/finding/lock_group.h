@@ -40,6 +40,9 @@ bool hp_lock_group_is_worth(const struct hp_survey *survey, const struct hp_lock
 /* "1,458 waits of 4,800 acquisitions, 14.9 s in all, the longest 203 ms"; fresh. */
 char *hp_lock_group_facts(const struct hp_lock_group *group);
 
+/* "held for 53% of the time", or the sum where holds overlap and add up to more; fresh. */
+char *hp_lock_group_held(const struct hp_survey *survey, const struct hp_lock_group *group);
+
 /* Adds the row of the lock to the evidence. */
 void hp_lock_group_evidence(struct hp_survey *survey, const struct hp_lock_group *group,
 			    struct hp_finding *finding);
