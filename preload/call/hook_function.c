@@ -598,13 +598,13 @@ static inline __attribute__((always_inline)) void hook_exit(uintptr_t fn, uintpt
 		hp_leave_counted(me, f, row, gist);
 }
 
-HP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site)
+HP_EXPORT HP_AT_LINE void __cyg_profile_func_enter(void *function, void *call_site)
 {
 	(void)call_site;
 	hook_enter((uintptr_t)function, (uintptr_t)__builtin_dwarf_cfa());
 }
 
-HP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site)
+HP_EXPORT HP_AT_LINE void __cyg_profile_func_exit(void *function, void *call_site)
 {
 	(void)call_site;
 	hook_exit((uintptr_t)function, (uintptr_t)__builtin_dwarf_cfa());

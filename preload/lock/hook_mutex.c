@@ -304,7 +304,7 @@ static HP_APART int lock_shared(struct hp_waiter_local *me, const struct hp_lock
 }
 
 /* In these two every nanosecond matters: if nothing is recorded, they only check. */
-HP_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
+HP_EXPORT HP_AT_LINE int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	struct hp_waiter_local *me = hp_waiter();
 	const struct hp_lock_slot *slot;
@@ -348,7 +348,7 @@ HP_EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 	return try_only(mutex, HP_CALLER, hp_real()->pthread_mutex_trylock, EBUSY);
 }
 
-HP_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
+HP_EXPORT HP_AT_LINE int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	struct hp_waiter_local *me = hp_waiter();
 
