@@ -469,3 +469,25 @@ assert logs["received_logs"] == [] and len(logs["sent_logs"]) == 1, logs
 first = logs["sent_logs"][0]
 assert first["index"] == 1 and first["delay"] is None and first["thread_id"] > 0, first' "$T/logs"
 }
+
+@test "channels: pipes of one place hold together at least what they hold now" {
+	compile two <<-'C'
+		#include <unistd.h>
+		int main(void)
+		{
+			int ends[100][2];
+			for (int i = 0; i < 100; i++)
+				if (pipe(ends[i]))
+					return 1;
+			for (int i = 0; i < 100; i++)
+				for (int n = 0; n < 10 + i % 2; n++)
+					if (write(ends[i][1], "four", 4) != 4)
+						return 1;
+			return 0;
+		}
+	C
+	HOTPATH_REPORT=channels HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/two.json "$HP_RUN" "$T/two"
+	jq -c '.channels.raw[] | [.iter, .queue_size, .max_queue_size]' "$T/two.json"
+	[ "$(jq '[.channels.raw[] | .queue_size] | add' "$T/two.json")" = 4200 ]
+	jq -e '.channels.raw | all(.queue_size <= .max_queue_size)' "$T/two.json"
+}

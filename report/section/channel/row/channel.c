@@ -160,6 +160,8 @@ static void queue_add(struct hp_channel_row *row, const struct hp_lane *lane)
 		depth = (int64_t)lane->capacity;
 	}
 	row->queue += depth > 0 ? (uint64_t)depth : 0;
+	/* Of several channels of one place: together they hold at least what they hold now. */
+	row->most = larger(row->most, row->queue);
 }
 
 static void add_lane(struct build *b, struct hp_channel_row *row, const struct hp_lane *lane)
