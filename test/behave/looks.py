@@ -25,7 +25,8 @@ import urllib.request
 
 ROUTES = ["functions_timing?calls=1", "calltree", "functions_alloc", "alloc_callers", "alloc_sites", "leaks",
           "mutexes", "alloc_sizes", "alloc_lives", "metrics", "functions_cpu"]
-LATE = {"functions_cpu"}  # the sampler may write some more when the program has stopped
+# The sampler may write some more when the program has stopped; the path ends at a share of the elapsed time.
+LATE = {"functions_cpu", "calltree"}
 # Values that change while nothing happens, and shares of them; the order of paths of equal weight.
 MOVING = {"id", "time_elapsed", "total_elapsed_ns", "current_elapsed_ns", "percent_total", "live_timeline",
           "frames", "location", "source", "tid", "ago", "included_count"}
