@@ -30,7 +30,7 @@
  * % from run to run.  Short runs get a higher rate; a sample costs some 30 us, so not too high.
  */
 #define SAMPLES_HZ_MIN 999
-#define SAMPLES_HZ_MAX 4999
+#define SAMPLES_HZ_MAX 2999
 #define SAMPLES_A_RUN 1000
 #define EXIT_NOT_RUN 125	/* and 126, 127: see report/command/run.h */
 #define EXIT_NOT_RUN_LAST 127

@@ -90,16 +90,15 @@ double hp_sampling_period_ns(const struct hp_model_sampling *sampling)
 {
 	const struct hp_sampling *record = &sampling->record;
 
-	if (record->samples)
+	if (hp_sampling_has_weights(sampling) && record->samples)
 		return (double)record->cpu_ns / (double)record->samples;
 	return record->frequency ? floor(1e9 / record->frequency) : 0;
 }
 
 /*
  * Kish's: the squared sum of the weights by the sum of their squares. The latter is not recorded,
- * but hardly a weight w lies outside least and most, so w^2 <= (least + most) w - least most; with
- * two rates that is an equation.  Each event's period is up to a quarter from its rate's: that makes
- * n samples worth 2 % fewer, which is not subtracted.
+ * but no weight w lies outside least and most, so w^2 <= (least + most) w - least most; with two
+ * rates that is an equation.
  */
 double hp_sampling_effective(const struct hp_model_sampling *sampling, uint64_t samples,
 			     uint64_t cpu_ns)

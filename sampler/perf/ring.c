@@ -15,9 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "segment/clock.h"
-#include "util/random.h"
-
 #define SIZE_MIN (size_t)65536
 #define WAKE_SHARE 4	/* of a ring, when we are woken */
 #define CPUS_MAX 4096
@@ -43,23 +40,6 @@ int hp_perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
-}
-
-int hp_perf_open_varied(const struct perf_event_attr *attr, int pid, int cpu)
-{
-	uint64_t random = hp_clock_raw_ns();
-	struct perf_event_attr varied = *attr;
-
-	/* The period of the processor's own counter varies all the time. */
-	if (attr->type == PERF_TYPE_SOFTWARE && attr->freq && attr->sample_freq) {
-		uint64_t mean = 1000000000 / attr->sample_freq;
-		uint64_t range = mean * 2 * HP_PERF_VARY / 100;
-
-		varied.freq = 0;
-		varied.sample_period =
-			mean - range / 2 + (hp_random_next(&random) >> 32) * range / UINT32_MAX;
-	}
-	return hp_perf_open(&varied, pid, cpu, -1);
 }
 
 /* ---- creation ---- */

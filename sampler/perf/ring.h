@@ -4,7 +4,7 @@
  *
  * Folder: sampler/perf - the kernel's performance events: rings, counters,
  *   descriptors, rates
- * May use: sampler/base segment util
+ * May use: sampler/base segment
  *
  * A ring belongs to an event of our own process that counts nothing and never
  * ends, so events of any number of threads can share it and none of them
@@ -25,7 +25,6 @@
  */
 #define HP_PERF_COMMON (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 #define HP_PERF_RECORD_MAX 65536
-#define HP_PERF_VARY 25u	/* percent, see hp_perf_open_varied */
 
 struct hp_perf_ring {
 	int fd;	/* of its event */
@@ -72,14 +71,6 @@ void hp_perf_rings_release(struct hp_perf_rings *rings);
 void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config);
 
 int hp_perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
-
-/*
- * The same for an event that samples by the kernel's clock, which turns a rate into a fixed period:
- * here each event has its own, HP_PERF_VARY percent around the mean.  If a period were in a simple
- * ratio to one of the program's, its samples would meet the same few places again and again, and in
- * each run.  Each sample carries its event's period, and threads inherit it.
- */
-int hp_perf_open_varied(const struct perf_event_attr *attr, int pid, int cpu);
 
 /*
  * Passes every record up to `until` (CLOCK_MONOTONIC_RAW) to the handler, in

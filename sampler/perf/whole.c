@@ -81,7 +81,7 @@ static void report_set(struct perf_event_attr *attr, bool reports)
 static int open_all(struct hp_whole *whole, const struct hp_perf_rings *rings)
 {
 	for (uint32_t i = 0; i < rings->count; i++) {
-		int fd = hp_perf_open_varied(&whole->attr, -1, (int)rings->list[i].cpu);
+		int fd = hp_perf_open(&whole->attr, -1, (int)rings->list[i].cpu, -1);
 
 		if (fd < 0)
 			return fd;

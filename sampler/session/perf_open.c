@@ -110,7 +110,7 @@ static int first_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu)
 				perf->has_samples &&
 				hp_perf_counts_ask(&perf->attr,
 						   choices[i].source == HP_SAMPLING_CYCLES);
-			error = hp_perf_open_varied(&perf->attr, (int)tid, (int)cpu);
+			error = hp_perf_open(&perf->attr, (int)tid, (int)cpu, -1);
 			if (error >= 0) {
 				perf->record->source = perf->source = choices[i].source;
 				perf->record->has_kernel = (uint32_t)has_kernel;
@@ -179,7 +179,7 @@ static void counts_open(struct hp_perf *perf, uint32_t tid, uint32_t cpu, int le
 /* Samples of a thread on one CPU, into the ring of that CPU.  Returns 0 or -errno. */
 static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_ring *ring)
 {
-	int fd = perf->is_open ? hp_perf_open_varied(&perf->attr, (int)tid, (int)ring->cpu)
+	int fd = perf->is_open ? hp_perf_open(&perf->attr, (int)tid, (int)ring->cpu, -1)
 			       : first_open(perf, tid, ring->cpu);
 
 	if (fd < 0)

@@ -355,18 +355,16 @@ work_of_report()
 	profile "$T/known" 300 thread
 	numbers=$(work_of_report)
 	"$HP_BUILD/hotpath" report --export folded -o "$T/folded"
-	# Each line is a whole number of µs.
-	python3 - "$T/folded" "$numbers" <<-'END'
-		import ast, sys
-		own, lines = {}, {}
+	[ "$(python3 - "$T/folded" <<-'END'
+		import sys
+		own = {}
 		for line in open(sys.argv[1]):
 		    stack, number = line.rstrip("\n").rsplit(" ", 1)
 		    name = stack.split(";")[-1]
 		    own[name] = own.get(name, 0) + int(number)
-		    lines[name] = lines.get(name, 0) + 1
-		for name, number in zip(("work", "inlined"), ast.literal_eval(sys.argv[2])):
-		    assert 0 <= number - own[name] <= lines[name], (own, number)
+		print((own["work"], own["inlined"]))
 	END
+	)" = "$numbers" ]
 	grep -q ";run;heavy;work " "$T/folded"
 	"$HP_BUILD/hotpath" report --export firefox -o "$T/profile.gz"
 	python3 "$ROOT/test/behave/check_profile.py" "$T/profile.gz" >"$T/own"

@@ -121,21 +121,8 @@ import json, sys
 a = json.load(sys.stdin)
 weights = [w for t in a["threads"] for w in t["samples"]["weight"] or [] if t["samples"]["weightType"] == "tracing-ms" and "waits" not in t["name"]]
 print(a["meta"]["interval"], min(weights), max(weights))
-# Each event has its own period, up to a quarter from the mean.
-assert 0.74 < min(weights) < 1.27 and 2.9 < max(weights) < 5.2, (min(weights), max(weights))
-assert 0.8 < a["meta"]["interval"] < 4.6'
-}
-
-@test "rate: each run has its own sampling period, and its samples stand for that time" {
-	for run in 1 2 3 4 5; do
-		HOTPATH_CPU_HZ=500 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 200 >"$T/cpu"
-		[ "$(asked "a['functions_cpu']['source']")" = cpu-clock ] || skip "the processor's own counter varies by itself"
-		asked "a['functions_cpu']['total_samples'], a['functions_cpu']['sample_count'], $(cat "$T/cpu")"
-	done >"$T/periods"
-	cat "$T/periods"
-	# A thread changes its processor, and each has an event: a mean of two periods at most.
-	awk '{ us = $1 / $2; if (us < 1490 || us > 2510) wrong++; seen[int(us)] }
-		END { exit wrong || NR < 5 || length(seen) < 2 }' "$T/periods"
+assert 0.9 < min(weights) < 1.1 and 3.9 < max(weights) < 4.2, (min(weights), max(weights))
+assert 1.05 < a["meta"]["interval"] < 4'
 }
 
 @test "rate: the number of complete stacks covers samples, not waits" {
@@ -209,8 +196,7 @@ assert 0.8 < a["meta"]["interval"] < 4.6'
 	counted=$(asked "(a['functions_cpu'].get('sample_count', 0), a['functions_cpu'].get('lost_count', 0), $(cat "$other/ended") * a['functions_cpu']['frequency_hz'])")
 	rm -rf "$other"
 	echo "taken, lost, expected: $counted"
-	# The rate is a quarter from the requested one at most.
-	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.5 * e < t + l < 1.5 * e)")" = True ]
+	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.6 * e < t + l < 1.15 * e)")" = True ]
 }
 
 @test "rate: threads that switch often are sampled less often, for the same CPU time, with a note" {

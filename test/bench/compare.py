@@ -6,7 +6,7 @@
 # All alternate. compare.py busy FOLDER ... - the same next to one busy loop.
 # compare.py judge FOLDER     - how often `hotpath compare` is wrong, and what it finds: a line for each program.
 #
-# HP_BUILD is the build.  Runs take 0.13 s of CPU time, for which `hotpath compare --runs` takes 4999 samples a second.
+# HP_BUILD is the build.  Runs take 0.13 s of CPU time, for which `hotpath compare --runs` takes 2999 samples a second.
 # Comparisons draw 10 or 5 rounds from the recorded ones, so they are not independent of
 # each other: with 24 rounds a share is accurate to some five points.
 import json
@@ -33,7 +33,7 @@ def build(folder, program):
 def run_once(folder, program, variant, number):
     place = os.path.join(folder, program, variant)
     segment = os.path.join(place, "segment")
-    environ = {**os.environ, "HOTPATH_CPU_HZ": os.environ.get("HOTPATH_CPU_HZ", "4999"), "HOTPATH_OUTPUT_FORMAT": "none", "HOTPATH_KEEP": "0",
+    environ = {**os.environ, "HOTPATH_CPU_HZ": os.environ.get("HOTPATH_CPU_HZ", "2999"), "HOTPATH_OUTPUT_FORMAT": "none", "HOTPATH_KEEP": "0",
                "HOTPATH_METRICS_SERVER_OFF": "1", "HOTPATH_SEGMENT_PATH": segment}
     if os.path.exists(segment):
         os.unlink(segment)
