@@ -54,7 +54,6 @@ __attribute__((noinline)) static void wait_for_work(void)
 	pthread_cond_signal(&idle);
 	pthread_cond_wait(&work, &mutex);
 	waits++;
-	waiting--;
 	around_ns += now_ns() - begin;
 }
 
@@ -112,6 +111,7 @@ static void round_run(int count, int more)
 	idle_least_ns += (uint64_t)count * (now_ns() - begin);
 	jobs += more;
 	is_over = !more;
+	waiting = 0;	/* one that wakes late must not count for the next round */
 	pthread_cond_broadcast(&work);
 	signals++;
 	pthread_mutex_unlock(&mutex);
@@ -130,7 +130,7 @@ static void run_workers(int is_killed)
 	if (is_killed) {
 		pthread_mutex_lock(&mutex);
 		until_all_wait(WORKERS);
-		printf("up\n");
+		printf("waits %llu\nup\n", (unsigned long long)waits);
 		fflush(stdout);
 		for (;;)
 			pause();
@@ -190,7 +190,6 @@ static void *wanderer(void *unused)
 			second();
 		else
 			third();
-		jobs -= jobs > 0;
 	}
 	pthread_mutex_unlock(&mutex);
 	return unused;
@@ -206,8 +205,7 @@ static void run(void *(*routine)(void *), int rounds)
 		pthread_mutex_lock(&mutex);
 		until_all_wait(WORKERS);
 		is_over = i == rounds;
-		/* Those that are woken count as waiting until they have run. */
-		jobs = rounds ? WORKERS : 0;
+		waiting = 0;
 		pthread_cond_broadcast(&work);
 		pthread_mutex_unlock(&mutex);
 	}
