@@ -20,10 +20,10 @@
 
 #define FOREVER (-1)
 
-#define SLEEP(statement) \
+#define WAIT(on, statement) \
 	do { \
 		hp_lock_sleeps(); \
-		HP_OFFCPU_NOTED(statement, HP_ON_POLL, HP_OFFCPU_NO_FD); \
+		HP_OFFCPU_NOTED(statement, on, HP_OFFCPU_NO_FD); \
 	} while (0)
 
 #define TURN(call, real) \
@@ -31,7 +31,32 @@
 	int result; \
 \
 	hp_turn_begin(&turn, HP_CALLER, call); \
-	SLEEP(result = hp_real()->real)
+	WAIT(HP_ON_POLL, result = hp_real()->real)
+
+/*
+ * Without descriptors it is a sleep. Where the kernel provides the stacks of waits, they only say
+ * that it was a poll, so a function with this prefix marks it there. Not inlined, and not left
+ * by a jump: its frame is on the stack during the call.
+ */
+#define NAP(name, parameters, arguments) \
+	static __attribute__((noinline)) int hp_nap_##name parameters \
+	{ \
+		int result = hp_real()->name arguments; \
+\
+		__asm__ volatile("" : "+r"(result)); \
+		return result; \
+	}
+
+/* As TURN, if `is_nap` is false. */
+#define TURN_OR_NAP(call, is_nap, name, arguments) \
+	struct hp_turn turn; \
+	int result; \
+\
+	hp_turn_begin(&turn, HP_CALLER, call); \
+	if (is_nap) \
+		WAIT(HP_ON_SLEEP, result = hp_nap_##name arguments); \
+	else \
+		WAIT(HP_ON_POLL, result = hp_real()->name arguments)
 
 /* ns of a timeout in ms; < 0 = none. */
 static inline int64_t of_ms(int ms)
@@ -93,39 +118,55 @@ static HP_HOT void polled(struct hp_turn *turn, const struct pollfd *fds, nfds_t
 		source_set(turn, HP_LOOP_POLL, result, -1, (uint64_t)fds[i].fd);
 }
 
+NAP(poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout))
+
 HP_EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
-	TURN(HP_LOOP_POLL, poll(fds, count, timeout));
+	TURN_OR_NAP(HP_LOOP_POLL, count == 0 && timeout > 0, poll, (fds, count, timeout));
 	polled(&turn, fds, count, result, of_ms(timeout));
 	return result;
 }
 
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+NAP(__poll_chk, (struct pollfd * fds, nfds_t count, int timeout, size_t room),
+    (fds, count, timeout, room))
+
 HP_EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
 {
-	TURN(HP_LOOP_POLL, __poll_chk(fds, count, timeout, room));
+	TURN_OR_NAP(HP_LOOP_POLL, count == 0 && timeout > 0, __poll_chk,
+		    (fds, count, timeout, room));
 	polled(&turn, fds, count, result, of_ms(timeout));
 	return result;
 }
+
+NAP(ppoll,
+    (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
+    (fds, count, timeout, mask))
 
 HP_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		    const sigset_t *mask)
 {
 	int64_t asked_ns = of_timespec(timeout);
 
-	TURN(HP_LOOP_POLL, ppoll(fds, count, timeout, mask));
+	TURN_OR_NAP(HP_LOOP_POLL, count == 0 && timeout, ppoll, (fds, count, timeout, mask));
 	polled(&turn, fds, count, result, asked_ns);
 	return result;
 }
 
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		const sigset_t *mask, size_t room);
+NAP(__ppoll_chk,
+    (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
+     size_t room),
+    (fds, count, timeout, mask, room))
+
 HP_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 			  const sigset_t *mask, size_t room)
 {
 	int64_t asked_ns = of_timespec(timeout);
 
-	TURN(HP_LOOP_POLL, __ppoll_chk(fds, count, timeout, mask, room));
+	TURN_OR_NAP(HP_LOOP_POLL, count == 0 && timeout, __ppoll_chk,
+		    (fds, count, timeout, mask, room));
 	polled(&turn, fds, count, result, asked_ns);
 	return result;
 }
@@ -161,6 +202,15 @@ static HP_HOT void selected(struct hp_turn *turn, int count, const fd_set *reads
 		source_set(turn, HP_LOOP_SELECT, result, -1, (uint64_t)fd);
 }
 
+static inline bool is_nap(int count, const fd_set *reads, const fd_set *writes,
+			  const fd_set *others, const void *timeout)
+{
+	return (count == 0 || (!reads && !writes && !others)) && timeout;
+}
+
+NAP(select, (int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout),
+    (count, reads, writes, others, timeout))
+
 /* The kernel writes the rest of the timeout back into it. */
 HP_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *others,
 		     struct timeval *timeout)
@@ -171,15 +221,24 @@ HP_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *others,
 
 	hp_turn_begin(&turn, HP_CALLER, HP_LOOP_SELECT);
 	asked_ns = turn.loop ? of_timeval(timeout) : FOREVER;
-	SLEEP(result = hp_real()->select(count, reads, writes, others, timeout));
+	if (is_nap(count, reads, writes, others, timeout))
+		WAIT(HP_ON_SLEEP, result = hp_nap_select(count, reads, writes, others, timeout));
+	else
+		WAIT(HP_ON_POLL, result = hp_real()->select(count, reads, writes, others, timeout));
 	selected(&turn, count, reads, writes, result, asked_ns);
 	return result;
 }
 
+NAP(pselect,
+    (int count, fd_set *reads, fd_set *writes, fd_set *others, const struct timespec *timeout,
+     const sigset_t *mask),
+    (count, reads, writes, others, timeout, mask))
+
 HP_EXPORT int pselect(int count, fd_set *reads, fd_set *writes, fd_set *others,
 		      const struct timespec *timeout, const sigset_t *mask)
 {
-	TURN(HP_LOOP_SELECT, pselect(count, reads, writes, others, timeout, mask));
+	TURN_OR_NAP(HP_LOOP_SELECT, is_nap(count, reads, writes, others, timeout), pselect,
+		    (count, reads, writes, others, timeout, mask));
 	selected(&turn, count, reads, writes, result, of_timespec(timeout));
 	return result;
 }

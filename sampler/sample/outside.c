@@ -27,7 +27,8 @@
 /* The function in which a thread waits. */
 struct wait {
 	long call;
-	uint64_t first;	/* its first argument */
+	uint64_t first;	/* its first argument, */
+	uint64_t second;	/* and its second */
 	uint64_t sp;
 	uint64_t pc;
 };
@@ -90,8 +91,23 @@ static enum hp_wait_on on_file(uint32_t pid, uint64_t fd)
 	return target[0] == '/' && strncmp(target, "/dev/", 5) != 0 ? HP_ON_DISK : HP_ON_OTHER;
 }
 
+/* A poll or select without descriptors; what may be NULL with the latter is not looked at. */
+static bool is_nap(const struct wait *wait)
+{
+#ifdef SYS_poll
+	if (wait->call == SYS_poll)
+		return wait->second == 0;
+	if (wait->call == SYS_select)
+		return wait->first == 0;
+#endif
+	return (wait->call == SYS_ppoll && wait->second == 0) ||
+	       (wait->call == SYS_pselect6 && wait->first == 0);
+}
+
 static enum hp_wait_on on_of(uint32_t pid, const struct wait *wait)
 {
+	if (is_nap(wait))
+		return HP_ON_SLEEP;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (calls[i].number == wait->call)
 			return calls[i].on;
@@ -113,7 +129,8 @@ static bool wait_read(uint32_t pid, uint32_t tid, struct wait *wait)
 		return false;
 	wait->call = strtol(at, &at, 10);
 	wait->first = strtoull(at, &at, 16);
-	for (int i = 0; i < 5; i++)
+	wait->second = strtoull(at, &at, 16);
+	for (int i = 0; i < 4; i++)
 		strtoull(at, &at, 16);
 	wait->sp = strtoull(at, &at, 16);
 	wait->pc = strtoull(at, &at, 16);

@@ -29,6 +29,7 @@ FAULTS = [
         ("lock-across-disk", True, "lock-across-io"),
         ("disk", True, "disk-per-record"),
         ("sleeps", True, "sleeps"),
+        ("polls-flag", True, "sleeps"),
         ("children", True, "waits-for-children"),
         ("yields", False, "yield-spin"),
         ("uneven", True, "imbalance"),
@@ -61,6 +62,7 @@ FAULTS = [
 HEALTHY = [
     *[(f"{name} fixed", f"./planted {name} fixed", "") for name in ("contended", "moves", "long-strings")],
     *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared")],
+    ("polls-peer", "./planted polls-peer", ""),
     ("cache", "./planted cache", ""),
     ("table", "./planted table", ""),
     ("gzip", "gzip -k -c words", ""),

@@ -83,8 +83,10 @@ static void find(struct hp_survey *survey)
 const struct hp_rule hp_rule_sleeps = {
 	.key = "sleeps",
 	.find = find,
-	.pattern = "The first thread sleeps in one function at least 20 times, for at least 15% of "
-		   "the wall time, while no other thread computes for half of it.",
+	.pattern =
+		"The first thread sleeps in one function at least 20 times, for at least 15% of "
+		"the wall time, while no other thread computes for half of it.  A poll or select "
+		"with a timeout and without descriptors is a sleep.",
 	.wrong = "It is intended, to limit a rate or the load of a peer.",
 	.verify = "Wait for the event by a condition, poll or inotify, and compare both with "
 		  "hotpath compare.",

@@ -33,8 +33,10 @@ struct cause {
 	const char *on;
 };
 
+static const char on_sleep[] = "sleep";
+
 static const struct cause causes[] = {
-	{ "futex", "lock" },	    { "nanosleep", "sleep" },	  { "ep_poll", "poll" },
+	{ "futex", "lock" },	    { "nanosleep", on_sleep },	  { "ep_poll", "poll" },
 	{ "epoll", "poll" },	    { "poll_schedule", "poll" },  { "io_cqring_wait", "poll" },
 	{ "do_sys_poll", "poll" },  { "do_select", "poll" },	  { "pipe_", "pipe" },
 	{ "fsync", "disk" },	    { "sync_file", "disk" },	  { "folio_wait", "disk" },
@@ -77,18 +79,6 @@ static uint8_t cause_of(const struct hp_report *report, uint32_t stack)
 	return f->cause;
 }
 
-const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack)
-{
-	for (; stack && is_kernel(report, stack);
-	     stack = report->model.sampling.stacks[stack].parent) {
-		uint8_t cause = cause_of(report, stack);
-
-		if (cause > 1)
-			return causes[cause - 2].on;
-	}
-	return "other";
-}
-
 bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object)
 {
 	static const char *const names[] = { "libc.so", "libc-", "libpthread", "ld-linux",
@@ -105,6 +95,46 @@ bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object)
 static bool is_ours(const struct hp_report *report, uint32_t object)
 {
 	return object != HP_NONE && report->model.objects[object].is_profiler;
+}
+
+/*
+ * A poll without descriptors (preload/loop/hook_wait.c). The library's frames are next to the
+ * kernel's, after those of the C library.
+ */
+static bool is_nap(const struct hp_report *report, uint32_t stack)
+{
+	static const char nap[] = "hp_nap_";
+	const struct hp_cpu *cpu = hp_report_cpu(report);
+
+	for (; stack; stack = report->model.sampling.stacks[stack].above) {
+		uint32_t object = cpu->places[cpu->of_stack[stack]].object;
+
+		if (is_kernel(report, stack))
+			continue;
+		if (!hp_offcpu_is_libc(report, object))
+			return false;
+		if (is_ours(report, object))
+			return strncmp(cpu->functions[frame_of(cpu, stack)->function].name, nap,
+				       strlen(nap)) == 0;
+	}
+	return false;
+}
+
+const char *hp_offcpu_cause(const struct hp_report *report, uint32_t stack)
+{
+	uint32_t whole = stack;
+
+	for (; stack && is_kernel(report, stack);
+	     stack = report->model.sampling.stacks[stack].parent) {
+		uint8_t cause = cause_of(report, stack);
+
+		if (cause <= 1)
+			continue;
+		if (strcmp(causes[cause - 2].on, "poll") == 0 && is_nap(report, whole))
+			return on_sleep;
+		return causes[cause - 2].on;
+	}
+	return "other";
 }
 
 /* Waits for the helper, to join its session and to end it. */

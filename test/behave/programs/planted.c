@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* planted.c NAME [fixed] - one fault each, and with `fixed` the same work without it: see planted.py. */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +141,67 @@ static void sleeps(void)
 		sink[0] = compute(2000000);
 		wait_ready();
 	}
+}
+
+/* A thread looks every 5 ms whether another one has answered; `fixed` it waits for that. */
+static _Atomic int answered;
+static sem_t asked, answer;
+
+static void *answer_run(void *none)
+{
+	for (int i = 0; i < 100; i++) {
+		sem_wait(&asked);
+		sink[16] = compute(500000);
+		answered = i + 1;
+		sem_post(&answer);
+	}
+	return none;
+}
+
+APART static void wait_answer(int count)
+{
+	if (is_fixed)
+		sem_wait(&answer);
+	while (answered < count)
+		poll(NULL, 0, 5);
+}
+
+static void polls_flag(void)
+{
+	pthread_t thread;
+
+	sem_init(&asked, 0, 0);
+	sem_init(&answer, 0, 0);
+	pthread_create(&thread, NULL, answer_run, NULL);
+	for (int i = 0; i < 100; i++) {
+		sem_post(&asked);
+		wait_answer(i + 1);
+	}
+	pthread_join(thread, NULL);
+}
+
+/* The same waits for a peer, which take as long as that takes. */
+static void polls_peer(void)
+{
+	int ends[2];
+	char byte;
+
+	if (pipe(ends) != 0)
+		abort();
+	if (fork() == 0) {
+		for (int i = 0; i < 100; i++) {
+			usleep(5000);
+			if (write(ends[1], "x", 1) != 1)
+				abort();
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < 100; i++) {
+		poll(&(struct pollfd){ ends[0], POLLIN, 0 }, 1, 1000);
+		if (read(ends[0], &byte, 1) != 1)
+			abort();
+	}
+	wait(NULL);
 }
 
 static void children(void)
@@ -620,6 +684,8 @@ static const struct {
 	{ "lock-across-disk", lock_across_disk },
 	{ "disk", disk },
 	{ "sleeps", sleeps },
+	{ "polls-flag", polls_flag },
+	{ "polls-peer", polls_peer },
 	{ "children", children },
 	{ "yields", yields },
 	{ "uneven", uneven },
