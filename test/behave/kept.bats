@@ -405,7 +405,15 @@ refused()
 	head -c -9 "$(files)" >"$bad"
 	refused "truncated" "$bad"
 	cp "$(files)" "$bad"
-	printf '\377' | dd of="$bad" bs=1 seek=$(($(stat -c %s "$bad") / 2)) conv=notrunc 2>/dev/null
+	python3 - "$bad" <<-'EOF'
+		import os, sys
+		with open(sys.argv[1], "r+b") as file:
+		    middle = os.path.getsize(sys.argv[1]) // 2
+		    file.seek(middle)
+		    other = file.read(1)[0] ^ 255
+		    file.seek(middle)
+		    file.write(bytes([other]))
+	EOF
 	refused "; record again" "$bad"	# a wrong length may look like a missing end
 	head -c -8 "$(files)" >"$bad"
 	printf '\0\0\0\0\0\0\0\0' >>"$bad"
