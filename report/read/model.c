@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/read/model_build.h"
 #include "report/read/settle.h"
@@ -21,7 +22,7 @@
 #include "segment/layout/lock.h"
 #include "segment/layout/watch.h"
 
-#define KILLED_LATE_NS 1e9
+#define KILLED_LATE_NS 500000000
 
 /* State while the model is built. */
 struct build {
@@ -30,7 +31,8 @@ struct build {
 	size_t thread_room;
 	size_t name_room;
 	uint64_t root_end;	/* end of the root's last image, ticks */
-	uint64_t other_end;	/* end of the last of the others, as far as known */
+	uint64_t other_end;	/* end of the last of the others that recorded it */
+	uint64_t killed_end;	/* the same of those that were killed: when the sampler found it dead */
 	double overhead_ticks;
 	uint64_t watched_cpu_ns;
 	uint64_t root_cpu_ns;	/* of the root, by the watcher */
@@ -126,19 +128,6 @@ static void read_blocks(struct build *b, uint64_t at, uint32_t process)
 	}
 }
 
-/*
- * A killed process ends when the sampler finds it dead, up to some hundred ms
- * later; that may be more than the lifetime of a short program.
- */
-static uint64_t end_known(const struct build *b, const struct hp_process *record, uint64_t end)
-{
-	double late = KILLED_LATE_NS / b->model->ns_per_tick;
-
-	if (!record->end_ticks || record->ending != HP_ENDING_NONE)
-		return end;
-	return (double)end > late ? end - (uint64_t)late : 0;
-}
-
 static void process_times(struct build *b, struct hp_model_process *process,
 			  const struct hp_process *record)
 {
@@ -148,11 +137,14 @@ static void process_times(struct build *b, struct hp_model_process *process,
 
 	process->start_ns =
 		hp_model_ns(model, beyond(record->start_ticks, model->reader.header.start.ticks));
+	process->end_ns = process->start_ns + hp_model_ns(model, life);
 	process->life_ns = hp_model_ns(model, life) + hp_model_ns(model, record->folded_ticks);
 	if (process->is_root)
 		b->root_end = larger(b->root_end, end);
+	else if (!record->end_ticks || record->ending != HP_ENDING_NONE)
+		b->other_end = larger(b->other_end, end);
 	else
-		b->other_end = larger(b->other_end, end_known(b, record, end));
+		b->killed_end = larger(b->killed_end, end);
 }
 
 static void read_thread_names(struct build *b, uint64_t lockset)
@@ -226,6 +218,50 @@ static void read_processes(struct build *b)
 	}
 }
 
+static bool was_killed(const struct hp_model_process *process)
+{
+	return !process->is_root && !process->is_running && process->ending == HP_ENDING_NONE;
+}
+
+/* A killed process lived until its last scan, at least. */
+static uint64_t scanned_ns(const struct hp_model *model)
+{
+	struct hp_map killed = HP_MAP_NONE;	/* pid + 1 -> place of the last one */
+	uint64_t last_ns = 0;
+	bool is_new;
+
+	for (size_t i = 0; i < model->process_count; i++)
+		if (was_killed(&model->processes[i]))
+			*hp_map_at(&killed, model->processes[i].pid + 1ull, &is_new) = (uint32_t)i;
+	for (size_t i = 0; i < model->thread_count; i++) {
+		const struct hp_model_thread *thread = &model->threads[i];
+		const uint32_t *place = hp_map_find(&killed, thread->pid + 1ull);
+
+		if (place && thread->last_ns <= model->processes[*place].end_ns)
+			last_ns = larger(last_ns, thread->last_ns);
+	}
+	hp_map_release(&killed);
+	return last_ns;
+}
+
+/*
+ * The sampler finds a killed process dead up to some hundred ms later, which may be more than the
+ * lifetime of a short program. So that counts only if it is much later than all other ends.
+ */
+static void elapsed_set(struct build *b, uint64_t start, uint64_t root_end)
+{
+	struct hp_model *model = b->model;
+	uint64_t end_ns = hp_model_ns(model, beyond(larger(root_end, b->other_end), start));
+	uint64_t killed_ns = hp_model_ns(model, beyond(b->killed_end, start));
+
+	model->elapsed_ns =
+		larger(end_ns, killed_ns > end_ns + KILLED_LATE_NS ? killed_ns : scanned_ns(model));
+	for (size_t i = 0; i < model->process_count; i++)
+		if (was_killed(&model->processes[i]) &&
+		    model->processes[i].end_ns > model->elapsed_ns)
+			model->processes[i].end_ns = model->elapsed_ns;
+}
+
 /* The root process may have been several images: use the one with the most data. */
 static void find_root(struct build *b)
 {
@@ -245,7 +281,7 @@ static void find_root(struct build *b)
 	end = b->root_end ? b->root_end : b->model->end_ticks;
 	model->root_ns = hp_model_ns(model, beyond(end, start));
 	/* A daemon's first process ends at once. */
-	model->elapsed_ns = hp_model_ns(model, beyond(larger(end, b->other_end), start));
+	elapsed_set(b, start, end);
 }
 
 /* --- threads --- */
@@ -335,6 +371,7 @@ static void read_watch_row(struct build *b, const struct hp_watch_row *row)
 		.wait_ns = row->wait_ns,
 		/* CPU time counts from its start, life from the first scan: it lived as long as it ran, at least. */
 		.life_ns = life_ns > row->cpu_ns ? life_ns : row->cpu_ns,
+		.last_ns = beyond(row->seen_ns, model->reader.header.start.ns),
 	};
 	memcpy(thread->name, row->name, sizeof(thread->name));
 	thread->name[sizeof(thread->name) - 1] = 0;

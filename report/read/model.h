@@ -52,6 +52,7 @@ struct hp_model_process {
 	uint32_t ending;	/* enum hp_ending */
 	int32_t exit_code;
 	uint64_t start_ns;	/* since the session's start */
+	uint64_t end_ns;	/* the same, of its end or the last known moment */
 	uint64_t life_ns;	/* of everything folded in here */
 	uint64_t cpu_ns;
 	uint64_t peak_rss_kb;
@@ -181,7 +182,9 @@ struct hp_model_thread {
 	double user_share;	/* of cpu_ns, in user mode; < 0: unknown */
 	uint64_t wait_ns;
 	uint64_t life_ns;	/* from the first scan of it to the last */
+	uint64_t last_ns;	/* its last scan, since the session's start */
 	uint64_t whole_ns;	/* from its start to its end; 0: unknown */
+	bool is_cpu_least;	/* its last scan was before its end, which recorded no CPU time */
 };
 
 /* A thread's own record of its name at its end. */

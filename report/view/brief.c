@@ -345,22 +345,31 @@ static void memory_make(const struct hp_answer *answer, struct part *part)
 static char *program_remark(const struct hp_program *program)
 {
 	struct hp_text_cell cell, count;
-	double runs = (double)program->runs;
-	char *text = hp_xprintf("%s each", hp_format_time(&cell, (double)program->wall_ns / runs));
+	/* The first process lasts as long as all of them: it says nothing about the others. */
+	bool is_mixed = program->root_runs && program->runs > program->root_runs;
+	double runs = (double)(program->runs - (is_mixed ? program->root_runs : 0));
+	double wall_ns = (double)(program->wall_ns - (is_mixed ? program->root_wall_ns : 0));
+	char *text = hp_xprintf("%s%s each", is_mixed ? "others " : "",
+				hp_format_time(&cell, wall_ns / runs));
 
-	if (program->peak_rss_bytes)
-		text = joined(text,
-			      hp_xprintf("peak %s",
-					 hp_format_bytes(&cell, program->peak_rss_bytes)),
-			      ", ");
 	if (program->failed)
 		text = joined(text,
 			      hp_xprintf("%s failed", hp_format_count(&count, program->failed)),
+			      ", ");
+	if (program->unknown)
+		text = joined(text,
+			      hp_xprintf("%s ended unseen",
+					 hp_format_count(&count, program->unknown)),
 			      ", ");
 	if (program->running)
 		text = joined(text,
 			      hp_xprintf("%s still running",
 					 hp_format_count(&count, program->running)),
+			      ", ");
+	if (program->peak_rss_bytes)
+		text = joined(text,
+			      hp_xprintf("peak %s",
+					 hp_format_bytes(&cell, program->peak_rss_bytes)),
 			      ", ");
 	return text;
 }
@@ -386,10 +395,10 @@ static void programs_make(struct hp_report *report, struct part *part)
 		row = row_new(part);
 		name = hp_text_clean(from->name);
 
-		row->numbers[0] = hp_xprintf("%s%s", from->is_cpu_least ? "\342\211\245 " : "",
-					     hp_part_share(&share, (double)from->cpu_ns,
-							   (double)programs->cpu_ns));
-		row->numbers[1] = hp_xstrdup(hp_format_time(&cell, (double)from->cpu_ns));
+		row->numbers[0] = hp_xstrdup(
+			hp_part_share(&share, (double)from->cpu_ns, (double)programs->cpu_ns));
+		row->numbers[1] = hp_xprintf("%s%s", from->is_cpu_least ? "\342\211\245 " : "",
+					     hp_format_time(&cell, (double)from->cpu_ns));
 		row->name = from->runs > 1 ? hp_xprintf("%s " TIMES "%s", name,
 							hp_format_count(&cell, from->runs))
 					   : hp_xstrdup(name);

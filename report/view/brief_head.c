@@ -281,6 +281,7 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 	struct line line = line_begin(look, out);
 	struct hp_text_cell count, time;
 	const struct hp_cpu *cpu;
+	char *left = NULL;
 
 	if (!report->model.sampling.is_there || !answer->samples)
 		return;
@@ -293,8 +294,17 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 		line_add(&line, hp_xprintf("shares are accurate to %.1f points",
 					   points_of(answer->effective)));
 	if (cpu->profiler_ns)
-		line_add(&line, hp_xprintf("; %s of the profiler's left out",
-					   hp_format_time(&time, (double)cpu->profiler_ns)));
+		left = hp_xprintf("%s of the profiler's left out",
+				  hp_format_time(&time, (double)cpu->profiler_ns));
+	/* It may be most of the CPU time: on a narrow terminal it gets a line of its own. */
+	if (left && hp_text_width(left) + 2 > line.room) {
+		fputc('\n', out);
+		line = line_begin(look, out);
+	} else if (left) {
+		line_add(&line, hp_xstrdup("; "));
+	}
+	if (left)
+		line_add(&line, left);
 	fputc('\n', out);
 }
 

@@ -25,6 +25,7 @@
 #include "report/view/view.h"
 #include "segment/layout/process.h"
 
+#define UNSAMPLED_NS 100000000	/* CPU time without any sample that is worth a note */
 #define TOP_NAME 32
 #define RUN_WIDTH 47	/* columns of the command: with the time, 80 in total */
 #define NEXT_NAME 30	/* longer names are not suggested */
@@ -404,6 +405,14 @@ static void unsampled_write(struct hp_report *report, FILE *out)
 	struct hp_text_cell missed, whole;
 	uint64_t missed_ns = hp_cpu_is_made(report) ? hp_cpu_missed_ns(report) : 0;
 
+	/* A daemon's first process ends at once; the others are sampled only if it was. */
+	if (report->model.sampling.is_there &&
+	    report->model.sampling.record.fault == HP_SAMPLING_GONE &&
+	    report->model.cpu_ns >= UNSAMPLED_NS)
+		fprintf(out,
+			"note      no CPU samples: the first process ended too early, the others "
+			"took %s\n",
+			hp_format_time(&whole, (double)report->model.cpu_ns));
 	if (missed_ns && report->model.sampling.record.samples)
 		fprintf(out, "note      %s of %s CPU time had no sample: cpu shares exclude it\n",
 			hp_format_time(&missed, (double)missed_ns),

@@ -209,3 +209,76 @@ fits()
 	tr '\n' ' ' <"$T/report" | tr -s ' ' >"$T/line"
 	grep -Eq 'main waits [0-9.]+ m?s for poll(, and [0-9.]+ m?s more in places that were not recorded)?\.' "$T/line"
 }
+
+@test "brief: a program that starts itself again was not launched by its children" {
+	compile itself -fno-instrument-functions <<-'END'
+	#include <sys/wait.h>
+	#include <time.h>
+	#include <unistd.h>
+	int main(int argc, char **argv)
+	{
+		struct timespec now;
+		if (argc == 1 && !fork())
+			execl("/bin/sh", "sh", "-c", "exit 0", (char *)NULL);
+		wait(NULL);
+		do
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+		while (now.tv_nsec < 100000000 * argc && now.tv_sec == 0);
+		return argc == 1 ? execl(argv[0], argv[0], "again", (char *)NULL) : 0;
+	}
+	END
+	HOTPATH_OUTPUT_PATH=$T/itself.out "$HP_RUN" "$T/itself"
+	cat "$T/itself.out"
+	run ! grep -q 'until it started' "$T/itself.out"
+}
+
+@test "brief: on a narrow terminal, too, it says what is left out" {
+	compile hooked -O2 <<-'END'
+	#include <time.h>
+	__attribute__((noinline)) void tiny(int i)
+	{
+		__asm__ volatile("" : : "r"(i));
+	}
+	int main(void)
+	{
+		struct timespec now;
+		do {
+			for (int i = 0; i < 10000; i++)
+				tiny(i);
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+		} while (now.tv_sec == 0 && now.tv_nsec < 600000000);
+		return 0;
+	}
+	END
+	HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/hooked"
+	"$HP_BUILD/hotpath" report -r functions-cpu -f json -o "$T/hooked.json" hooked
+	[ "$(jq '.functions_cpu.profiler_sample_count // 0' "$T/hooked.json")" -gt 0 ] || skip "no samples here"
+	for columns in 60 80 100; do
+		COLUMNS=$columns "$HP_BUILD/hotpath" report hooked | tail -4 | tee "$T/hooked.out"
+		grep -q "of the profiler's left out" "$T/hooked.out"
+	done
+}
+
+@test "brief: an end that nobody was told of, and CPU time that is a lower bound" {
+	compile ends -fno-instrument-functions <<-'END'
+	#include <signal.h>
+	#include <time.h>
+	#include <unistd.h>
+	int main(void)
+	{
+		struct timespec now;
+		pid_t child = fork();
+		if (!child)
+			pause();
+		do
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+		while (now.tv_nsec < 20000000);
+		kill(child, SIGKILL);
+		return 0;
+	}
+	END
+	HOTPATH_OUTPUT_PATH=$T/ends.out "$HP_RUN" "$T/ends"
+	cat "$T/ends.out"
+	# A share of all is not above 100 %; the time is the lower bound.
+	grep -qE '^ *100% +≥ [0-9.]+ ms +ends ×2 .* 1 ended unseen' "$T/ends.out"
+}

@@ -202,8 +202,9 @@ class Checked:
     def threads(self, report):
         """A thread's activities add up to its lifetime."""
         for row in (report.get("thread_states") or {}).get("raw", ()):
-            parts = [row[key] for key in ("ran_ns", "ready_ns", "waited_ns", "stopped_ns") if is_number(row.get(key))]
-            if len(parts) == 4 and is_number(row.get("life_ns")):
+            parts = [row[key] for key in ("ran_ns", "ready_ns", "waited_ns", "stopped_ns", "unwatched_ns")
+                     if is_number(row.get(key))]
+            if len(parts) == 5 and is_number(row.get("life_ns")):
                 self.holds(abs(sum(parts) - row["life_ns"]) <= 4 * ROUNDED, "thread_states", row["name"],
                            "parts of", row["life_ns"], "add up to", sum(parts))
         for row in (report.get("threads") or {}).get("raw", ()):

@@ -247,3 +247,133 @@ reported()
 	# The report is written again when the last process has ended.
 	eventually over
 }
+
+@test "processes: the wall time of a daemon that is killed includes its life" {
+	compile killed -fno-instrument-functions <<-'EOF'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <time.h>
+		#include <unistd.h>
+		static long now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			return t.tv_sec * 1000000000L + t.tv_nsec;
+		}
+		int main(int argc, char **argv)
+		{
+			long start = now();
+			FILE *out;
+
+			if (argc != 2 || fork())
+				return 0;
+			setsid();
+			while (now() - start < 1500000000L)
+				;
+			out = fopen(argv[1], "w");
+			fprintf(out, "%ld\n", now() - start);
+			fclose(out);
+			return raise(SIGKILL);
+		}
+	EOF
+	"$HP_RUN" "$T/killed" "$BATS_TEST_TMPDIR/lived"
+	over()
+	{
+		python3 - "$HOTPATH_OUTPUT_PATH" "$BATS_TEST_TMPDIR/lived" <<-'EOF'
+			import json, sys
+			wall_ns = json.load(open(sys.argv[1]))["summary"]["wall_ns"]
+			print(wall_ns, open(sys.argv[2]).read())
+			assert wall_ns >= 0.95 * int(open(sys.argv[2]).read())
+		EOF
+	}
+	eventually over
+}
+
+@test "processes: the first one is none of the copies that it makes" {
+	compile copies -fno-instrument-functions <<-'EOF'
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			struct timespec t;
+
+			for (int i = 0; i < 120; i++) {
+				if (!fork()) {
+					do
+						clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+					while (t.tv_nsec < 2000000);
+					_exit(0);
+				}
+				wait(NULL);
+			}
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=findings,processes "$HP_RUN" "$T/copies"
+	reported 'rows["copies"]["runs"] == 121'
+	jq -r '.findings[].text' "$HOTPATH_OUTPUT_PATH"
+	[ "$(jq -r '.findings[].text' "$HOTPATH_OUTPUT_PATH" | grep -c 'forks 120 copies of itself')" -eq 1 ]
+	HOTPATH_REPORT=short HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/short "$HP_RUN" "$T/copies"
+	cat "$BATS_TEST_TMPDIR/short"
+	grep -q 'copies ×121  *others .* each' "$BATS_TEST_TMPDIR/short"
+}
+
+@test "processes: CPU time that killed children took unseen is not that of others" {
+	compile unseen <<-'EOF'
+		#include <signal.h>
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		static void burn(void)
+		{
+			struct timespec t = { 0, 0 };
+
+			while (t.tv_nsec < 60000000)
+				clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+		}
+		int main(void)
+		{
+			if (!fork()) {
+				burn();
+				return raise(SIGKILL);
+			}
+			wait(NULL);
+			return 0;
+		}
+	EOF
+	# A scan in an hour: the child's CPU time is known only from its parent's.
+	HOTPATH_THREADS_INTERVAL_MS=3600000 HOTPATH_REPORT=processes HOTPATH_OUTPUT_FORMAT=table \
+		HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/table "$HP_RUN" "$T/unseen"
+	cat "$BATS_TEST_TMPDIR/table"
+	run ! grep -q 'Children that are not listed' "$BATS_TEST_TMPDIR/table"
+	grep -q "About .* more of the children's CPU time is in no row" "$BATS_TEST_TMPDIR/table"
+}
+
+@test "processes: how many failed is a lower bound if nobody was told of an end" {
+	compile orphan <<-'EOF'
+		#include <signal.h>
+		#include <unistd.h>
+		static void rest(void)
+		{
+			pause();
+		}
+		int main(void)
+		{
+			pid_t child = fork();
+
+			if (!child)
+				rest();
+			usleep(100000);
+			kill(child, SIGKILL);
+			return 3;
+		}
+	EOF
+	HOTPATH_REPORT=processes "$HP_RUN" "$T/orphan" || [ $? -eq 3 ]
+	reported 'rows["orphan"]["failed"] == 1 and rows["orphan"]["unknown"] == 1'
+	HOTPATH_REPORT=processes HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/table \
+		"$HP_RUN" "$T/orphan" || [ $? -eq 3 ]
+	cat "$BATS_TEST_TMPDIR/table"
+	grep -qE '^orphan .* ≥ 1 ' "$BATS_TEST_TMPDIR/table"
+}

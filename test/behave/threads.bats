@@ -184,6 +184,8 @@ load helper
 		for row in json.load(open(sys.argv[1]))["thread_states"]["raw"]:
 		    print({k: row[k] for k in ("name", "ran_percent", "ready_percent", "waited_percent", "mostly")})
 		    parts = [row["ran_percent"], row["ready_percent"], row["waited_percent"]]
+		    if row["life_ns"]:
+		        parts.append(100 * row["unwatched_ns"] / row["life_ns"])
 		    if None not in parts and row["mostly"]:
 		        assert int(re.match(r"(\d+)%", row["mostly"])[1]) <= max(parts) + 1
 	EOF
@@ -192,4 +194,107 @@ load helper
 	head -20 "$T/table"
 	grep -q 'timing: burn.* self, wall' "$T/table"
 	grep -q 'several threads make more than 100%' "$T/table"
+}
+
+# A helper that scans once in an hour: what it saw of a thread was only its beginning.
+rare_scans()
+{
+	HOTPATH_THREADS_INTERVAL_MS=3600000 HOTPATH_LIMIT=0 HOTPATH_REPORT=threads,thread-states,processes \
+		HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$@" >"$T/out" || true
+	cat "$T/out"
+	report_comes "$T/json"
+	jq -c '.thread_states.raw[] | [.os_tid, .life_ns, .ran_ns, .ready_ns, .waited_ns, .unwatched_ns, .mostly]' "$T/json"
+}
+
+@test "threads: after its last scan a thread is not taken for waiting, nor for ended" {
+	compile busy -fno-instrument-functions <<-'EOF'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <time.h>
+		#include <unistd.h>
+		static _Atomic int is_done;
+		static long now(clockid_t clock)
+		{
+			struct timespec t;
+			clock_gettime(clock, &t);
+			return t.tv_sec * 1000000000L + t.tv_nsec;
+		}
+		static void *burn(void *argument)
+		{
+			long start = now(CLOCK_MONOTONIC);
+			while (now(CLOCK_THREAD_CPUTIME_ID) < 400000000)
+				;
+			printf("%d %ld %ld\n", gettid(), now(CLOCK_MONOTONIC) - start, now(CLOCK_THREAD_CPUTIME_ID));
+			fflush(stdout);
+			is_done = 1;
+			while (argument)
+				pause();
+			return argument;
+		}
+		int main(int argc, char **argv)
+		{
+			pthread_t thread;
+			pthread_create(&thread, NULL, burn, argc > 1 ? argv : NULL);
+			if (argc == 1)
+				pthread_join(thread, NULL);
+			while (!is_done)
+				usleep(1000);
+			return argc > 1 ? raise(atoi(argv[1])) : 0;
+		}
+	EOF
+	for signal in "" 9 15; do
+		rm -f "$T/json"
+		rare_scans "$T/busy" ${signal:+"$signal"}
+		python3 - "$T/json" "$T/out" <<-'EOF'
+			import json, sys
+			tid, life_ns, cpu_ns = map(int, open(sys.argv[2]).readline().split())
+			report = json.load(open(sys.argv[1]))
+			row, = (row for row in report["thread_states"]["raw"] if row["os_tid"] == tid)
+			# It never waited until then; how much of the rest was spent ready is not known.
+			assert row["life_ns"] >= 0.95 * life_ns, (row, life_ns)
+			assert (row["waited_ns"] or 0) <= row["life_ns"] - life_ns + 0.1 * life_ns, (row, life_ns)
+			other, = (row for row in report["threads"]["raw"] if row["os_tid"] == tid)
+			assert abs(other["life_ns"] - row["life_ns"]) <= 2
+			# The CPU time that no row has is stated.
+			told = sum(row["cpu_ns"] or 0 for row in report["threads"]["raw"]) + report["threads"].get("missing_cpu_ns", 0)
+			assert told >= 0.9 * report["summary"]["cpu_ns"], told
+		EOF
+	done
+}
+
+@test "threads: those that exec ended are listed" {
+	compile again -fno-instrument-functions <<-'EOF'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static _Atomic int is_running;
+		static void *wait_for_ever(void *argument)
+		{
+			is_running = 1;
+			while (argument)
+				pause();
+			return argument;
+		}
+		int main(int argc, char **argv)
+		{
+			char left[] = { (char)(argc > 1 ? argv[1][0] - 1 : '4'), 0 };
+			pthread_t thread;
+			pthread_create(&thread, NULL, wait_for_ever, argv);
+			while (!is_running)
+				usleep(1000);
+			return left[0] >= '0' ? execl(argv[0], argv[0], left, NULL) : 0;
+		}
+	EOF
+	HOTPATH_LIMIT=0 HOTPATH_REPORT=threads,thread-states HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		"$HP_RUN" "$T/again"
+	jq -c '.threads.raw[]' "$T/json"
+	# Six images, each with a thread, and the first thread of them all.
+	[ "$(jq '.threads.raw | length' "$T/json")" -eq 7 ]
+	[ "$(jq '.threads.thread_count' "$T/json")" -eq 7 ]
+	# What is not known is null, not 0.
+	[ "$(jq '[.threads.raw[] | select(.cpu_ns == 0)] | length' "$T/json")" -eq 0 ]
 }

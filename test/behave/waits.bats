@@ -179,3 +179,65 @@ futex_times()
 	grep -q ' join  *main (' "$T/report"
 	grep -qE '^(future|thread_).*% .* main \(' "$T/report"
 }
+
+@test "waits: a condition or barrier for which threads wait still has a row" {
+	compile forever -fno-instrument-functions <<-'END'
+	#include <pthread.h>
+	#include <semaphore.h>
+	#include <stdio.h>
+	#include <unistd.h>
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+	static pthread_barrier_t alone;
+	static sem_t empty;
+	static void *wait_never(void *argument)
+	{
+		pthread_mutex_lock(&lock);
+		for (;;)
+			pthread_cond_wait(&never, &lock);
+		return argument;
+	}
+	static void *wait_alone(void *argument)
+	{
+		pthread_barrier_wait(&alone);
+		return argument;
+	}
+	static void *wait_empty(void *argument)
+	{
+		while (sem_wait(&empty) < 0)
+			;
+		return argument;
+	}
+	int main(void)
+	{
+		pthread_t threads[3];
+		pthread_barrier_init(&alone, NULL, 2);
+		sem_init(&empty, 0, 0);
+		pthread_create(&threads[0], NULL, wait_never, NULL);
+		pthread_create(&threads[1], NULL, wait_alone, NULL);
+		pthread_create(&threads[2], NULL, wait_empty, NULL);
+		for (;;)
+			pause();
+	}
+	END
+	HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH=$T/forever.out HOTPATH_REPORT=conds,barriers,sems,waiting \
+		LD_PRELOAD=$HP_LIB "$T/forever" 3>&- &
+	local pid=$!
+	all_wait()
+	{
+		"$HP_BUILD/hotpath" report --session $pid -r waiting -f table -o "$T/now"
+		[ "$(grep -cE ' (cond|barrier|sem) ' "$T/now")" -eq 3 ]
+	}
+	eventually all_wait
+	cat "$T/now"
+	grep -q '^waiting - Threads that wait now' "$T/now"
+	kill $pid
+	wait $pid || :
+	eventually grep -q '^waiting - Threads that were waiting at the end' "$T/forever.out"
+	cat "$T/forever.out"
+	# None has finished, so the longest is not known; it is not 0.
+	grep -qE '^never .* - +-$' "$T/forever.out"
+	grep -q '^alone ' "$T/forever.out"
+	grep -q '^empty ' "$T/forever.out"
+	run ! grep -q 'none was used' "$T/forever.out"
+}

@@ -118,6 +118,7 @@ TEST(table, shows_the_measured_values)
 		  "───────────────────────────────────────────────\n"
 		  "worker        Sleeping  50.5%  25.0%  250.00 \302\265s\n"
 		  "bad?[2J (\303\2274)  Exited        -      -       0 ns\n"
+		  "600.00 ms more of CPU time: threads not listed, or after their last scan.\n"
 		  "\n"
 		  "~ estimated: hot, short functions: every call counted, durations sampled.\n"
 		  "  \302\26195% is half of the total's 95 % interval. HOTPATH_TIMING=exact times "

@@ -14,16 +14,17 @@
 #define LAUNCH_MIN 0.1 /* of the wall time */
 #define LAUNCH_MIN_NS 1e7
 
-/* The last image of the first process; NULL = not known. */
-static const struct hp_model_process *last_image(const struct hp_model *model)
+/* The last image of the first process before `before_ns`, not of that object; NULL = not known. */
+static const struct hp_model_process *last_image(const struct hp_model *model, uint64_t before_ns,
+						 uint32_t object)
 {
 	const struct hp_model_process *last = NULL;
 
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct hp_model_process *process = &model->processes[i];
 
-		if (process->is_root && process->object != HP_NONE &&
-		    (!last || process->start_ns > last->start_ns))
+		if (process->is_root && process->object != HP_NONE && process->object != object &&
+		    process->start_ns < before_ns && (!last || process->start_ns > last->start_ns))
 			last = process;
 	}
 	return last;
@@ -37,25 +38,24 @@ static const char *file_of(const struct hp_model *model, const struct hp_model_p
 void hp_answer_launch_make(struct hp_report *report, struct hp_answer *answer)
 {
 	const struct hp_model *model = &report->model;
-	const struct hp_model_process *last = last_image(model), *before = NULL;
+	const struct hp_model_process *last = last_image(model, UINT64_MAX, HP_NONE), *before;
 	struct hp_answer_launch *launch = &answer->launch;
 
 	launch->is_object = hp_xcalloc(model->object_count + 1, sizeof(bool));
 	if (!last || (double)last->start_ns < LAUNCH_MIN * answer->wall_ns ||
 	    (double)last->start_ns < LAUNCH_MIN_NS)
 		return;
+	/* A program that only starts itself again, and its children, have not launched anything. */
+	before = last_image(model, last->start_ns, last->object);
+	if (!before)
+		return;
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct hp_model_process *process = &model->processes[i];
 
-		if (process->object == HP_NONE || process->object == last->object ||
-		    process->start_ns >= last->start_ns)
-			continue;
-		launch->is_object[process->object] = true;
-		if (!before || process->life_ns > before->life_ns)
-			before = process;
+		if (process->object != HP_NONE && process->object != last->object &&
+		    process->start_ns < last->start_ns)
+			launch->is_object[process->object] = true;
 	}
-	if (!before)
-		return;
 	launch->ns = (double)last->start_ns;
 	launch->by = file_of(model, before);
 	launch->program = file_of(model, last);

@@ -9,7 +9,6 @@
 #include "report/section/thread/thread.h"
 #include "report/section/wait/offcpu.h"
 
-#define WATCHED 0.75	/* of a thread's lifetime, for its parts to be known */
 #define IDLE 0.9	/* of its lifetime: a thread that waits on a condition, and */
 #define IDLE_RAN 0.001	/* runs for no more than that */
 #define JOINER 0.5	/* of its lifetime: a thread that does little else than wait for others */
@@ -21,12 +20,6 @@ static const char *const wait_texts[HP_THREAD_WAITS] = {
 	[HP_THREAD_POLL] = "poll",	   [HP_THREAD_SLEEP] = "sleep",
 	[HP_THREAD_OTHER] = "other waits",
 };
-
-/* How long it was ready is known. */
-static bool is_watched(const struct hp_thread_row *row)
-{
-	return row->is_seen && (double)row->thread->life_ns >= WATCHED * row->life_ns;
-}
 
 static bool is_joiner(const struct hp_thread_row *row)
 {
@@ -57,6 +50,7 @@ struct sums {
 	double waits_ns[HP_THREAD_WAITS];
 	double waited_ns;	/* for an unknown cause, */
 	double idle_ns;	/* or if it did not wait for a core */
+	double unknown_ns;	/* or did not run */
 };
 
 /* A thread's shown waits may be slightly longer than it waited, since clocks differ. */
@@ -75,10 +69,8 @@ static void row_add(const struct hp_thread_row *row, struct hp_answer_time *time
 		sums->waits_ns[i] += ns;
 		left_ns -= ns;
 	}
-	if (is_watched(row))
-		sums->waited_ns += left_ns;
-	else
-		sums->idle_ns += left_ns;
+	sums->waited_ns += left_ns;
+	*(row->is_ran_least ? &sums->unknown_ns : &sums->idle_ns) += row->unwatched_ns;
 }
 
 static void part_add(struct hp_answer_time *time, const char *what, double ns)
@@ -137,4 +129,5 @@ void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer)
 		part_add(time, wait_texts[i], sums.waits_ns[i]);
 	part_add(time, "child processes", children_ns);
 	part_add(time, "blocked or ready", sums.idle_ns);
+	part_add(time, "not watched", sums.unknown_ns);
 }

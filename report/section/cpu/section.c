@@ -174,7 +174,8 @@ static char *reason_text(const struct hp_report *report)
 			"sysctl kernel.perf_event_mlock_kb or ulimit -l",
 			strerror((int)record->error));
 	case HP_SAMPLING_GONE:
-		return hp_xstrdup("the program had ended before it could be sampled");
+		return hp_xstrdup("the session's first process had ended before it could be "
+				  "sampled");
 	case HP_SAMPLING_NO_TIMER:
 		return hp_xstrdup(
 			"HOTPATH_CPU=timer: no program with the library made timers; hotpath "

@@ -19,10 +19,21 @@
 #define NEXT_MIN 0.3 /* of the lives of the most frequent program: the advice names it, too */
 #define LAUNCH_MAX 0.3 /* of the wall time: most of them may have prepared the program */
 
+/* The first process is none of the runs that it started, and lives as long as all of them. */
+static uint64_t runs_of(const struct hp_program *program)
+{
+	return program->runs - program->root_runs;
+}
+
+static double wall_of(const struct hp_program *program)
+{
+	return (double)(program->wall_ns - program->root_wall_ns);
+}
+
 static bool is_small(const struct hp_program *program)
 {
-	return program->runs >= RUNS_MIN && program->wall_ns > 0 &&
-	       (double)program->wall_ns / (double)program->runs < LIFE_MAX;
+	return runs_of(program) >= RUNS_MIN && wall_of(program) > 0 &&
+	       wall_of(program) / (double)runs_of(program) < LIFE_MAX;
 }
 
 static const char *root_name(const struct hp_model *model)
@@ -45,7 +56,7 @@ static const struct hp_program *most_of(const struct hp_programs *programs, cons
 
 		if (is_small(program) &&
 		    (!most || (is_most_root && !is_root) ||
-		     (is_most_root == is_root && program->wall_ns > most->wall_ns)))
+		     (is_most_root == is_root && wall_of(program) > wall_of(most))))
 			most = program;
 	}
 	return most;
@@ -61,9 +72,9 @@ static const struct hp_program *next_of(const struct hp_programs *programs,
 		const struct hp_program *program = &programs->rows[i];
 
 		if (program == most || !is_small(program) || strcmp(program->name, root) == 0 ||
-		    (double)program->wall_ns < NEXT_MIN * (double)most->wall_ns)
+		    wall_of(program) < NEXT_MIN * wall_of(most))
 			continue;
-		if (!next || program->wall_ns > next->wall_ns)
+		if (!next || wall_of(program) > wall_of(next))
 			next = program;
 	}
 	return next;
@@ -76,7 +87,7 @@ static double lives_of(const struct hp_programs *programs)
 
 	for (size_t i = 0; i < programs->count; i++)
 		if (is_small(&programs->rows[i]))
-			ns += (double)programs->rows[i].wall_ns;
+			ns += wall_of(&programs->rows[i]);
 	return ns;
 }
 
@@ -119,8 +130,8 @@ static char *advice_of(const struct hp_program *most, const struct hp_program *n
 	struct hp_text_cell runs, each, more;
 	char *advice;
 
-	hp_format_count(&runs, most->runs);
-	hp_format_time(&each, (double)most->wall_ns / (double)most->runs);
+	hp_format_count(&runs, runs_of(most));
+	hp_format_time(&each, wall_of(most) / (double)runs_of(most));
 	if (is_root)
 		advice = hp_xprintf("%s forks %s copies of itself, %s each: do it in one "
 				    "process, or without a subshell.",
@@ -129,7 +140,7 @@ static char *advice_of(const struct hp_program *most, const struct hp_program *n
 		advice = hp_xprintf("It starts %s %s times, %s each, and %s %s times: do it in "
 				    "one process, or with builtins.",
 				    name, runs.text, each.text, other,
-				    hp_format_count(&more, next->runs));
+				    hp_format_count(&more, runs_of(next)));
 	else
 		advice = hp_xprintf("It starts %s %s times, %s each: do it in one process, or "
 				    "with a builtin.",
@@ -157,10 +168,10 @@ static void find(struct hp_survey *survey)
 	next = next_of(programs, most, root);
 	finding = hp_finding_add(survey, &hp_rule_process_per_item, hp_text_clean(most->name));
 	finding->advice = advice_of(most, next, strcmp(most->name, root) == 0);
-	finding->facts = hp_xprintf(
-		"%s processes lived for %s in all",
-		hp_format_count(&runs, most->runs + (next ? next->runs : 0)),
-		hp_format_time(&time, (double)most->wall_ns + (next ? (double)next->wall_ns : 0)));
+	finding->facts =
+		hp_xprintf("%s processes lived for %s in all",
+			   hp_format_count(&runs, runs_of(most) + (next ? runs_of(next) : 0)),
+			   hp_format_time(&time, wall_of(most) + (next ? wall_of(next) : 0)));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_processes_section, hp_xstrdup(finding->subject),

@@ -17,6 +17,10 @@
 
 #define THREADS_LIMIT 5
 
+/* CPU time without a row that is worth a note. */
+#define MISSING_NS 1e6
+#define MISSING_SHARE 0.05
+
 static int compare_doubles(double a, double b)
 {
 	return a < b ? 1 : a > b ? -1 : 0;
@@ -63,6 +67,8 @@ static void ends_tell(struct hp_report *report)
 		if (thread->state != 'x' || whole->life_ns <= 0)
 			continue;
 		thread->cpu_ns = hp_whole(whole->ran_ns);
+		thread->is_cpu_least =
+			whole->is_ran_least && (hp_thread_is_least(whole) || whole->is_life_least);
 		thread->whole_ns = hp_whole(whole->life_ns);
 		thread->percent_average = 100 * whole->ran_ns / whole->life_ns;
 		if (thread->percent_max >= 0 && thread->percent_max < thread->percent_average)
@@ -106,6 +112,42 @@ static const char *note(struct hp_report *report)
 	return report->text;
 }
 
+/*
+ * CPU time of the session that is in no row: of processes that lived between two scans, and of
+ * threads after their last scan if they recorded no end.
+ */
+static uint64_t missing_ns(struct hp_report *report)
+{
+	const struct hp_threads *threads = hp_threads_of(report);
+	const struct hp_model *model = &report->model;
+	double missing = (double)model->cpu_ns;
+
+	if (report->record.is_live)
+		return 0;
+	for (size_t i = 0; i < threads->count; i++)
+		missing -= threads->rows[i].ran_ns;
+	for (size_t i = 0; i < model->thread_count; i++)
+		if (model->threads[i].folded)
+			missing -= (double)model->threads[i].cpu_ns;
+	return missing > MISSING_NS && missing > MISSING_SHARE * (double)model->cpu_ns
+		       ? hp_whole(missing)
+		       : 0;
+}
+
+static const char *after(struct hp_report *report)
+{
+	struct hp_text_cell cell;
+	uint64_t ns = missing_ns(report);
+
+	if (!ns)
+		return NULL;
+	free(report->text);
+	report->text =
+		hp_xprintf("%s more of CPU time: threads not listed, or after their last scan.",
+			   hp_format_time(&cell, (double)ns));
+	return report->text;
+}
+
 static const char *empty(struct hp_report *report)
 {
 	if (report->model.reader.header.sampler_area)
@@ -118,6 +160,7 @@ static void thread_life(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_model_thread *thread = cell->row;
 
 	value->number = (double)(thread->whole_ns ? thread->whole_ns : thread->life_ns);
+	value->is_unknown = value->number <= 0;
 }
 
 static void thread_name(const struct hp_cell *cell, struct hp_value *value)
@@ -189,6 +232,14 @@ static void thread_difference(const struct hp_cell *cell, struct hp_value *value
 	value->number = alloc ? (double)(int64_t)(alloc->bytes - alloc->freed_bytes) : 0;
 }
 
+/* It may have run after its last scan. */
+static void thread_cpu(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_member(cell, value);
+	value->is_bound = ((const struct hp_model_thread *)cell->row)->is_cpu_least;
+	value->is_unknown |= value->is_bound && value->number <= 0;
+}
+
 static void thread_count(const struct hp_cell *cell, struct hp_value *value)
 {
 	value->number = ((const struct hp_model_thread *)cell->row)->folded + 1.0;
@@ -200,8 +251,10 @@ static void thread_count(const struct hp_cell *cell, struct hp_value *value)
  */
 static void thread_seconds(const struct hp_cell *cell, double share, struct hp_value *value)
 {
-	value->number = (double)((const struct hp_model_thread *)cell->row)->cpu_ns / 1e9 * share;
-	value->is_unknown = share < 0;
+	const struct hp_model_thread *thread = cell->row;
+
+	value->number = (double)thread->cpu_ns / 1e9 * share;
+	value->is_unknown = share < 0 || (thread->is_cpu_least && !thread->cpu_ns);
 }
 
 static void thread_user(const struct hp_cell *cell, struct hp_value *value)
@@ -231,9 +284,10 @@ static const struct hp_column columns[] = {
 	  .member = HP_KNOWN(hp_model_thread, percent_last) },
 	{ "Max%", "cpu_percent_max", "cpu_percent_max", HP_UNIT_LOAD,
 	  .member = HP_KNOWN(hp_model_thread, percent_max) },
-	{ "Avg%", "cpu_percent_avg", "cpu_percent_avg", HP_UNIT_LOAD,
+	{ "Avg%", "cpu_percent_avg", "cpu_percent_avg", HP_UNIT_LOAD, .get = thread_cpu,
 	  .member = HP_KNOWN(hp_model_thread, percent_average) },
-	{ "CPU", NULL, "cpu_ns", HP_UNIT_TIME, .member = HP_MEMBER(hp_model_thread, cpu_ns) },
+	{ "CPU", NULL, "cpu_ns", HP_UNIT_TIME, .get = thread_cpu,
+	  .member = HP_MEMBER(hp_model_thread, cpu_ns) },
 	{ "Alloc", "alloc_bytes", "alloc_bytes", HP_UNIT_BYTES, .get = thread_allocated,
 	  .member = HP_MEMBER(hp_alloc_thread, bytes), .need = HP_NEED_KNOWN },
 	{ "Dealloc", "dealloc_bytes", "dealloc_bytes", HP_UNIT_BYTES, .get = thread_allocated,
@@ -263,6 +317,7 @@ static void add_head(struct hp_report *report, cJSON *list)
 	hp_json_whole(list, "thread_count", sums.count);
 	if (sums.unlisted)
 		hp_json_whole(list, "unlisted_count", sums.unlisted);
+	hp_json_whole(list, "missing_cpu_ns", missing_ns(report));
 	hp_extra_add_sizes(report, list);
 	if (model->rss_kb)
 		cJSON_AddStringToObject(list, "rss_bytes",
@@ -305,9 +360,10 @@ const struct hp_section hp_threads_section = {
 	.about = "Thread CPU and memory statistics.",
 	.empty = empty,
 	.note = note,
+	.after = after,
 	.extra = { .head = add_head,
 		   .list_keys =
-			   "current_elapsed_ns:i sample_interval_ms:i thread_count:i rss_timeline:[[n]] rss_bytes:s "
+			   "current_elapsed_ns:i sample_interval_ms:i thread_count:i missing_cpu_ns:i rss_timeline:[[n]] rss_bytes:s "
 			   "rss_bytes_max:s total_alloc_bytes:s total_dealloc_bytes:s alloc_dealloc_diff:s" },
 	.tool = { .help = "Threads: state, CPU time, memory.",
 		  .meaning = "Each thread's state, CPU time and memory.",

@@ -20,6 +20,8 @@
  * rest. */
 #define END_NS 500000
 #define END_SHARE 0.05
+#define ENDS_MIN_NS 1000000	/* of all, worth a note */
+#define ENDS_SHARE 0.01
 
 /* --- sums --- */
 
@@ -59,6 +61,10 @@ static void run_add(const struct hp_model *model, struct hp_programs *programs,
 	program->unknown += run->unknown;
 	program->unmeasured += run->unmeasured;
 	program->wall_ns += run->wall_ns;
+	if (run->is_root) {
+		program->root_runs += run->count;
+		program->root_wall_ns += run->wall_ns;
+	}
 	program->cpu_ns += run->lacks_cpu && run->pid ? larger(run->cpu_ns, watched_ns(model, run))
 						      : run->cpu_ns;
 	program->minor_faults += run->minor_faults;
@@ -99,6 +105,9 @@ static void missing_set(const struct hp_model *model, struct hp_programs *progra
 	if (missing_ns > (runs + 4) * END_NS &&
 	    (double)missing_ns > END_SHARE * (double)model->children_cpu_ns)
 		programs->missing_ns = missing_ns;
+	else if (missing_ns > ENDS_MIN_NS &&
+		 (double)missing_ns > ENDS_SHARE * (double)model->children_cpu_ns)
+		programs->ends_ns = missing_ns;
 }
 
 static void programs_free(void *held)
@@ -164,6 +173,14 @@ static void get_peak(const struct hp_cell *cell, struct hp_value *value)
 	value->is_bound = program(cell)->is_peak_least;
 }
 
+/* How the others ended is not known. */
+static void get_failed(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_member(cell, value);
+	value->is_bound = program(cell)->unknown != 0;
+	value->is_unknown = value->is_bound && value->number <= 0;
+}
+
 /* One of the failures, else 0 once some have ended. */
 static void get_status(const struct hp_cell *cell, struct hp_value *value)
 {
@@ -197,7 +214,8 @@ static const struct hp_column columns[] = {
 	  .member = HP_MEMBER(hp_program, minor_faults) },
 	{ "Major", "major_faults", "major_faults", HP_UNIT_COUNT, .need = HP_NEED_ROOM,
 	  .member = HP_MEMBER(hp_program, major_faults) },
-	{ "Failed", "failed", "failed", HP_UNIT_COUNT, .member = HP_MEMBER(hp_program, failed) },
+	{ "Failed", "failed", "failed", HP_UNIT_COUNT, .get = get_failed,
+	  .member = HP_MEMBER(hp_program, failed) },
 	{ "Exit", "exit_status", "exit_status", HP_UNIT_TEXT, .get = get_status },
 	{ NULL, "running", "running", HP_UNIT_COUNT, .member = HP_MEMBER(hp_program, running) },
 	{ NULL, "unknown", "unknown", HP_UNIT_COUNT, .member = HP_MEMBER(hp_program, unknown) },
@@ -273,9 +291,18 @@ static const char *after(struct hp_report *report)
 		    hp_xprintf("%s %s not recorded: static, or with other privileges.",
 			       hp_format_count(&cell, programs->unrecorded),
 			       programs->unrecorded == 1 ? "program was" : "programs were"));
-	if (programs->missing_ns)
+	/* Of those that were killed, only some of it is known. */
+	if ((programs->missing_ns || programs->ends_ns) && unmeasured)
+		say(report, hp_xprintf("About %s more of the children's CPU time is in no row.",
+				       hp_format_time(&cell, (double)(programs->missing_ns +
+								      programs->ends_ns))));
+	else if (programs->missing_ns)
 		say(report, hp_xprintf("Children that are not listed took about %s of CPU time.",
 				       hp_format_time(&cell, (double)programs->missing_ns)));
+	else if (programs->ends_ns)
+		say(report, hp_xprintf("After recording their ends, they took about %s more of "
+				       "CPU time.",
+				       hp_format_time(&cell, (double)programs->ends_ns)));
 	return report->text[0] ? report->text : NULL;
 }
 
@@ -290,6 +317,7 @@ static void add_head(struct hp_report *report, cJSON *list)
 		hp_json_whole(list, "missing_cpu_ns", programs->missing_ns);
 	else
 		cJSON_AddNullToObject(list, "missing_cpu_ns");
+	hp_json_whole(list, "ends_cpu_ns", programs->ends_ns);
 }
 
 const struct hp_section hp_processes_section = {
@@ -307,7 +335,8 @@ const struct hp_section hp_processes_section = {
 	.note = note,
 	.after = after,
 	.extra = { .head = add_head,
-		   .list_keys = "run_count:i cpu_ns:i unrecorded_count:i missing_cpu_ns:i?" },
+		   .list_keys =
+			   "run_count:i cpu_ns:i unrecorded_count:i missing_cpu_ns:i? ends_cpu_ns:i" },
 	.tool = { .help = "Processes by program: runs, CPU time, memory, page faults, failures.",
 		  .meaning = "Each program with all its processes: number of runs, duration, "
 			     "resources, and how they ended.",

@@ -23,6 +23,8 @@ struct hp_program {
 	uint64_t unmeasured;	/* did not record their CPU time and memory at their end */
 	int32_t status;	/* of one that failed, as from wait() */
 	uint64_t wall_ns;	/* the sum of their lifetimes */
+	uint64_t root_runs;	/* of them, the session's first process, which started the others */
+	uint64_t root_wall_ns;
 	uint64_t cpu_ns;
 	double cpu_percent;	/* of the total of all programs */
 	uint64_t peak_rss_bytes;	/* of the largest; 0 = unknown */
@@ -38,7 +40,8 @@ struct hp_programs {
 	uint64_t runs;
 	uint64_t cpu_ns;
 	uint64_t unrecorded;	/* images of which only the start is known */
-	uint64_t missing_ns;	/* CPU time of children without a row; below the resolution it is 0 */
+	uint64_t missing_ns;	/* CPU time of children that is in no row; below the resolution it is 0 */
+	uint64_t ends_ns;	/* the same, as much as processes take after recording their end */
 	bool is_missing_known;
 };
 

@@ -14,6 +14,7 @@
 #include "segment/layout/header.h"
 
 #define LIMIT 15	/* rows, unless a variable says otherwise */
+#define SHOWN 0.05	/* percent: less is shown as 0.0% */
 
 static const struct hp_thread_row *row_of(const void *row)
 {
@@ -33,6 +34,7 @@ static void state_name(const struct hp_cell *cell, struct hp_value *value)
 static void state_life(const struct hp_cell *cell, struct hp_value *value)
 {
 	value->number = row_of(cell->row)->life_ns;
+	value->is_bound = row_of(cell->row)->is_life_least;
 	value->is_unknown = value->number <= 0;
 }
 
@@ -42,21 +44,41 @@ static void share(const struct hp_thread_row *row, double ns, struct hp_value *v
 	value->number = value->is_unknown ? 0 : 100 * ns / row->life_ns;
 }
 
+/* At least 0 % is nothing known. */
+static void least(double shown, struct hp_value *value)
+{
+	value->is_bound = true;
+	value->is_unknown |= value->number < shown;
+}
+
 static void state_ran(const struct hp_cell *cell, struct hp_value *value)
 {
-	share(cell->row, row_of(cell->row)->ran_ns, value);
+	const struct hp_thread_row *row = row_of(cell->row);
+
+	share(row, row->ran_ns, value);
+	if (row->is_ran_least && hp_thread_is_least(row))
+		least(SHOWN, value);
+}
+
+/* After its last scan it may have been ready, or have waited. */
+static void state_known(const struct hp_cell *cell, double ns, struct hp_value *value)
+{
+	const struct hp_thread_row *row = row_of(cell->row);
+
+	share(row, ns, value);
+	value->is_unknown |= !row->is_seen;
+	if (hp_thread_is_least(row))
+		least(SHOWN, value);
 }
 
 static void state_ready(const struct hp_cell *cell, struct hp_value *value)
 {
-	share(cell->row, row_of(cell->row)->ready_ns, value);
-	value->is_unknown |= !row_of(cell->row)->is_seen;
+	state_known(cell, row_of(cell->row)->ready_ns, value);
 }
 
 static void state_blocked(const struct hp_cell *cell, struct hp_value *value)
 {
-	share(cell->row, row_of(cell->row)->blocked_ns, value);
-	value->is_unknown |= !row_of(cell->row)->is_seen;
+	state_known(cell, row_of(cell->row)->blocked_ns, value);
 }
 
 /* Facts known only from the sampler. */
@@ -134,7 +156,8 @@ static double wait_scale(const struct hp_thread_row *thread)
 
 	for (int i = 0; i < HP_THREAD_WAITS; i++)
 		sum += thread->waits_ns[i];
-	return thread->is_seen && sum > thread->blocked_ns ? thread->blocked_ns / sum : 1;
+
+	return sum > thread->blocked_ns ? thread->blocked_ns / sum : 1;
 }
 
 /* Waits with an unknown cause are one more candidate for its main activity. */
@@ -162,7 +185,12 @@ static void state_mostly(const struct hp_cell *cell, struct hp_value *value)
 	}
 	if (unknown > most) {
 		most = unknown;
-		what = thread->is_seen ? "waited" : "waited, or was ready";
+		what = "waited";
+		object = NULL;
+	}
+	if (thread->unwatched_ns > most) {
+		most = thread->unwatched_ns;
+		what = thread->is_ran_least ? "not watched" : "waited, or was ready";
 		object = NULL;
 	}
 	value->is_unknown = thread->life_ns <= 0 || most <= 0;
@@ -225,6 +253,9 @@ static const struct hp_column columns[] = {
 	  .unit = HP_UNIT_NUMBER,
 	  .get = state_switched,
 	  .member = HP_MEMBER(hp_thread_row, stopped_ns) },
+	{ .raw = "unwatched_ns",
+	  .unit = HP_UNIT_NUMBER,
+	  .member = HP_MEMBER(hp_thread_row, unwatched_ns) },
 	{ .raw = "lock_ns",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_thread_row, waits_ns[HP_WAIT_LOCK]) },

@@ -32,12 +32,23 @@ struct hp_thread_row {
 	const struct hp_lock_thread *waiter;	/* NULL = it waited for no lock */
 	double life_ns;
 	double ran_ns;
-	double ready_ns;	/* ready, but without a CPU */
+	double ready_ns;	/* ready, but without a CPU, until its last scan */
 	double stopped_ns;	/* by a signal */
+	double unwatched_ns;	/* after its last scan: blocked or ready, or running if ran_ns does not cover it */
 	double blocked_ns;	/* the rest */
 	double waits_ns[HP_THREAD_WAITS];	/* of that, as far as known */
 	bool is_seen;	/* by the sampler: otherwise name, queue and hence waits are not known */
+	bool is_life_least;	/* when it ended is not known */
+	bool is_ran_least;	/* its CPU time is known up to its last scan only */
 	bool has_switches;	/* waits other than for locks are known, except short ones */
+};
+
+/* A process's threads except its first. */
+struct hp_thread_others {
+	uint32_t pid;
+	uint32_t firsts;	/* rows of its first thread */
+	uint64_t unknown;	/* threads without a record of their end */
+	double cpu_ns;	/* of those with one */
 };
 
 struct hp_threads {
@@ -47,6 +58,10 @@ struct hp_threads {
 		unseen;	/* those that ended between two scans, known from their recorded start and end */
 	size_t unseen_count;
 	size_t unlisted;	/* created beyond HP_THREADS_MAX, and not scanned by the sampler */
+	const struct hp_model_process **images;	/* by pid and start */
+	size_t image_count;
+	struct hp_thread_others *others;	/* by pid */
+	size_t other_count;
 };
 
 struct hp_threads *hp_threads_of(struct hp_report *report);
@@ -57,7 +72,13 @@ struct hp_threads *hp_threads_of(struct hp_report *report);
  */
 size_t hp_threads_unseen(struct hp_report *report);
 
-/* For the threads that were watched for most of their lifetime; `count` is for all. */
+/* It was scanned until shortly before its end: how long it waited is nearly known. */
+bool hp_thread_is_watched(const struct hp_thread_row *row);
+
+/* So much of its time is unknown that what is known of it is a lower bound. */
+bool hp_thread_is_least(const struct hp_thread_row *row);
+
+/* For the threads that were watched for most of their lifetime, without the rest of it; `count` is for all. */
 struct hp_thread_sums {
 	uint64_t life_ns;
 	uint64_t ready_ns;	/* ready, but without a CPU */

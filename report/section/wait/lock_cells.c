@@ -103,6 +103,23 @@ void hp_lock_get_hold_error(const struct hp_cell *cell, struct hp_value *value)
 	set_error(hold_total(hp_cell_place(cell)), value);
 }
 
+void hp_lock_get_longest(const struct hp_cell *cell, struct hp_value *value)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(cell->report));
+	const struct hp_lock_sum *sum = hp_cell_place(cell);
+
+	hp_lock_set_ticks(cell, (double)sum->wait_most, value);
+	for (size_t i = 0; i < locks->wait_count; i++) {
+		const struct hp_lock_wait *open = &locks->waits[i];
+
+		if (&locks->rows[open->lock].sums[open->side] == sum &&
+		    locks->end_ticks > open->since &&
+		    locks->end_ticks - open->since > sum->wait_most)
+			value->is_bound = true;
+	}
+	value->is_unknown |= value->is_bound && !sum->wait_most;
+}
+
 void hp_lock_get_hold_mean(const struct hp_cell *cell, struct hp_value *value)
 {
 	set_range(cell, hold_mean(hp_cell_place(cell)), value);

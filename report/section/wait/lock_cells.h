@@ -17,6 +17,8 @@ void hp_lock_set_ticks(const struct hp_cell *cell, double ticks, struct hp_value
 /* Waits: mean, and percentile of all acquisitions. */
 void hp_lock_get_wait_mean(const struct hp_cell *cell, struct hp_value *value);
 void hp_lock_get_wait_percentile(const struct hp_cell *cell, struct hp_value *value);
+/* Of those that have ended; at least that, if a longer one has not. */
+void hp_lock_get_longest(const struct hp_cell *cell, struct hp_value *value);
 
 /* Ended holds, as far as known; how many of them were timed. */
 void hp_lock_get_timed(const struct hp_cell *cell, struct hp_value *value);

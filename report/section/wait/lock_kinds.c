@@ -83,8 +83,8 @@ static const struct hp_column cond_columns[] = {
 	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]), .is_percentiles = true,
 	  .need = HP_NEED_ROOM },
-	{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME,
-	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_most) },
+	{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME, .get = hp_lock_get_longest,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]) },
 	{ .raw = "wait_total_ns",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_ticks) },
@@ -113,8 +113,8 @@ static const struct hp_column sem_columns[] = {
 	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]), .is_percentiles = true,
 	  .need = HP_NEED_ROOM },
-	{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME,
-	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_most) },
+	{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME, .get = hp_lock_get_longest,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]) },
 	{ .raw = "wait_total_ns",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_ticks) },
@@ -140,8 +140,8 @@ static const struct hp_column barrier_columns[] = {
 	{ "Wait P", NULL, "wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]), .is_percentiles = true,
 	  .need = HP_NEED_ROOM },
-	{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME,
-	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_most) },
+	{ "Longest", "wait_max", "wait_max_ns", HP_UNIT_TIME, .get = hp_lock_get_longest,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_ONLY]) },
 	{ .raw = "wait_total_ns",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_ONLY].wait_ticks) },
@@ -169,8 +169,8 @@ static const struct hp_column rwlock_columns[] = {
 	{ "Wait P", NULL, "read_wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]), .is_percentiles = true,
 	  .need = HP_NEED_ROOM },
-	{ "Longest", NULL, "read_wait_max_ns", HP_UNIT_TIME,
-	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_READ].wait_most) },
+	{ "Longest", NULL, "read_wait_max_ns", HP_UNIT_TIME, .get = hp_lock_get_longest,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]) },
 	{ NULL, "read_acquire_avg", "read_acquire_avg_ns", HP_UNIT_TIME,
 	  .get = hp_lock_get_hold_mean, .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]) },
 	{ "\302\26195%", NULL, NULL, HP_UNIT_ERROR, .get = hp_lock_get_hold_error,
@@ -187,8 +187,8 @@ static const struct hp_column rwlock_columns[] = {
 	{ "Wait P", NULL, "write_wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]), .is_percentiles = true,
 	  .need = HP_NEED_ROOM },
-	{ "Longest", NULL, "write_wait_max_ns", HP_UNIT_TIME,
-	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_WRITE].wait_most) },
+	{ "Longest", NULL, "write_wait_max_ns", HP_UNIT_TIME, .get = hp_lock_get_longest,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]) },
 	{ NULL, "write_acquire_avg", "write_acquire_avg_ns", HP_UNIT_TIME,
 	  .get = hp_lock_get_hold_mean, .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]) },
 	{ "\302\26195%", NULL, NULL, HP_UNIT_ERROR, .get = hp_lock_get_hold_error,
@@ -296,8 +296,8 @@ static const struct hp_column file_lock_columns[] = {
 	{ "Wait P", NULL, "read_wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]), .is_percentiles = true,
 	  .need = HP_NEED_ROOM },
-	{ "Longest", NULL, "read_wait_max_ns", HP_UNIT_TIME,
-	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_READ].wait_most) },
+	{ "Longest", NULL, "read_wait_max_ns", HP_UNIT_TIME, .get = hp_lock_get_longest,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_READ]) },
 	{ "Exclusive", "write_count", "write_count", HP_UNIT_COUNT,
 	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_WRITE].count) },
 	{ NULL, "write_wait_avg", "write_wait_avg_ns", HP_UNIT_TIME, .get = hp_lock_get_wait_mean,
@@ -305,8 +305,8 @@ static const struct hp_column file_lock_columns[] = {
 	{ "Wait P", NULL, "write_wait_p", HP_UNIT_TIME, .get = hp_lock_get_wait_percentile,
 	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]), .is_percentiles = true,
 	  .need = HP_NEED_ROOM },
-	{ "Longest", NULL, "write_wait_max_ns", HP_UNIT_TIME,
-	  .member = HP_TICKS(hp_lock_row, sums[HP_SIDE_WRITE].wait_most) },
+	{ "Longest", NULL, "write_wait_max_ns", HP_UNIT_TIME, .get = hp_lock_get_longest,
+	  .member = HP_PLACE(hp_lock_row, sums[HP_SIDE_WRITE]) },
 	{ .raw = "read_contended",
 	  .unit = HP_UNIT_NUMBER,
 	  .member = HP_MEMBER(hp_lock_row, sums[HP_SIDE_READ].contended) },
@@ -354,6 +354,20 @@ static uint64_t used(const struct hp_lock_row *lock)
 	return count;
 }
 
+/* A thread that waits still is not counted, but has used it. */
+static bool is_waited_for(const struct hp_locks *locks, const struct hp_lock_row *lock)
+{
+	for (size_t i = 0; i < locks->wait_count; i++)
+		if (&locks->rows[locks->waits[i].lock] == lock)
+			return true;
+	return false;
+}
+
+static bool is_used(const struct hp_locks *locks, const struct hp_lock_row *lock)
+{
+	return used(lock) || is_waited_for(locks, lock);
+}
+
 /* GLib's are in the same table as those of the C library. */
 static bool is_of(const struct hp_lock_row *lock, uint32_t kind)
 {
@@ -381,7 +395,7 @@ static void fill(const struct hp_section *section, struct hp_report *report, str
 	list->rows = hp_xcalloc(locks->count, sizeof(*list->rows));
 	list->total = 0;
 	for (size_t i = 0; i < locks->count; i++)
-		if (is_of(&locks->rows[i], kind) && used(&locks->rows[i]))
+		if (is_of(&locks->rows[i], kind) && is_used(locks, &locks->rows[i]))
 			list->rows[list->total++] = &locks->rows[i];
 	if (list->total)
 		qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
@@ -393,7 +407,7 @@ static bool has(const struct hp_report *report, uint32_t kind)
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	for (size_t i = 0; i < locks->count; i++)
-		if (is_of(&locks->rows[i], kind) && used(&locks->rows[i]))
+		if (is_of(&locks->rows[i], kind) && is_used(locks, &locks->rows[i]))
 			return true;
 	return false;
 }

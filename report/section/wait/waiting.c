@@ -313,6 +313,17 @@ static bool has_data(const struct hp_report *report)
 	return false;
 }
 
+static const char *describe(const struct hp_report *report)
+{
+	return report->record.is_live ? "Threads that wait now, and for whom."
+				      : "Threads that were waiting at the end, and for whom.";
+}
+
+static const char *empty(struct hp_report *report)
+{
+	return report->record.is_live ? "no thread waits now" : "no thread was waiting";
+}
+
 static void add_frames(struct hp_report *report, const void *row, struct cJSON *entry)
 {
 	hp_lock_path_add(report, wait_of(row)->path, "frames", entry);
@@ -330,8 +341,8 @@ const struct hp_section hp_waiting_section = {
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,
 	.has_data = has_data,
-	.about = "Threads that were waiting at the end, and for whom.",
-	.none = "no thread was waiting",
+	.describe = describe,
+	.empty = empty,
 	.extra = { .head = hp_lock_add_head,
 		   .raw = add_frames,
 		   .list_keys = HP_LOCK_KEYS,
