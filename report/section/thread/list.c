@@ -64,11 +64,13 @@ static void ends_tell(struct hp_report *report)
 		if (thread->folded)
 			continue;
 		whole = &threads->rows[row++];	/* they are in the same order */
-		if (thread->state != 'x' || whole->life_ns <= 0)
+		if (thread->state != 'x')
 			continue;
-		thread->cpu_ns = hp_whole(whole->ran_ns);
 		thread->is_cpu_least =
 			whole->is_ran_least && (hp_thread_is_least(whole) || whole->is_life_least);
+		if (whole->life_ns <= 0)
+			continue;
+		thread->cpu_ns = hp_whole(whole->ran_ns);
 		thread->whole_ns = hp_whole(whole->life_ns);
 		thread->percent_average = 100 * whole->ran_ns / whole->life_ns;
 		if (thread->percent_max >= 0 && thread->percent_max < thread->percent_average)
