@@ -209,8 +209,14 @@ char *hp_text_clean(const char *text)
 
 	while (*text) {
 		uint32_t point = 0;
-		size_t size = decode(text, &point);
+		size_t size;
 
+		/* Nearly all names are ASCII, and a large program has thousands. */
+		if (*text >= ' ' && *text < 0x7f) {
+			*to++ = *text++;
+			continue;
+		}
+		size = decode(text, &point);
 		if (size == 0 || is_unwelcome(point)) {
 			*to++ = '?';
 			text += size ? size : 1;

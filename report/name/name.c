@@ -83,12 +83,22 @@ size_t hp_name_step(const char *name, const char *text, int *depth)
 	return 1;
 }
 
+/* Characters that are a step of their own and mean nothing: most of a name. */
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z' && c != 'o') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
 /* Where the parameters start; the end without them. */
 static size_t parameters_at(const char *name)
 {
 	int depth = 0;
 
 	for (const char *c = name; *c;) {
+		if (is_plain(*c)) {
+			c++;
+			continue;
+		}
 		if (*c == '(' && depth == 0 && c > name && c[-1] != ' ' &&
 		    strncmp(c, anonymous, sizeof(anonymous) - 1) != 0)
 			return (size_t)(c - name);
@@ -111,8 +121,13 @@ static size_t parts_at(const char *name, size_t end, size_t parts)
 	int depth = 0;
 
 	for (size_t i = 0; i < end;) {
-		size_t size = hp_name_step(name, name + i, &depth);
+		size_t size;
 
+		if (is_plain(name[i])) {
+			i++;
+			continue;
+		}
+		size = hp_name_step(name, name + i, &depth);
 		if (depth == 0 && size == 1 && name[i] == ' ') {
 			starts[0] = i + 1;
 			count = 1;

@@ -40,9 +40,12 @@ bool hp_wrapper_matches(const char *pattern, size_t length, const char *name)
 	if (!star)
 		return *name == 0 || *name == '(' || *name == '<' || *name == '@';
 	length -= head + 1;
-	for (; length && *name; name++)
+	for (; length && *name; name++) {
+		if (star[1] != '*' && !(name = strchr(name, star[1])))
+			return false;
 		if (hp_wrapper_matches(star + 1, length, name))
 			return true;
+	}
 	return length == 0;
 }
 
@@ -136,7 +139,11 @@ bool hp_wrapper_is_library(const char *name)
 {
 	static const char *const starts[] = { "std::", "__gnu_cxx::" };
 
-	return starts_with_any(hp_name_scope(name), starts, 2) || is_rust_library(name);
+	/* Finding the scope takes longer than seeing that no part of the name starts so. */
+	if ((strstr(name, starts[0]) || strstr(name, starts[1])) &&
+	    starts_with_any(hp_name_scope(name), starts, 2))
+		return true;
+	return is_rust_library(name);
 }
 
 bool hp_wrapper_is_outermost(const char *name)

@@ -4,6 +4,8 @@
  */
 #include "test/test.h"
 
+#include <string.h>
+
 #include "report/name/wrapper.h"
 
 TEST(wrapper, the_library_of_rust_is_known_by_its_crates)
@@ -67,4 +69,46 @@ TEST(wrapper, the_library_of_cxx_is_known_by_its_namespace)
 		"__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)"));
 	CHECK(!hp_wrapper_is_library("app::run(std::vector<int, std::allocator<int> >&)"));
 	CHECK(!hp_wrapper_is_library("operator<<(std::ostream&, app::Item const&)"));
+}
+
+/* Each pattern that three characters can make, on each text: the search skips ahead. */
+static bool matches_slowly(const char *pattern, const char *name)
+{
+	if (!*pattern)
+		return true;
+	if (*pattern == '*')
+		return matches_slowly(pattern + 1, name) ||
+		       (*name && matches_slowly(pattern, name + 1));
+	return *name == *pattern && matches_slowly(pattern + 1, name + 1);
+}
+
+static const char *word_of(unsigned number, char text[8])
+{
+	size_t length = 0;
+
+	for (; number; number /= 4)
+		text[length++] = " ab*"[number % 4];
+	text[length] = 0;
+	return text;
+}
+
+TEST(wrapper, a_star_stands_for_any_text)
+{
+	char pattern[8], name[8];
+
+	for (unsigned i = 1; i < 1024; i++) {
+		for (unsigned k = 1; k < 1024; k++) {
+			size_t length;
+
+			word_of(i, pattern);
+			length = strlen(pattern);
+			pattern[length++] = '*';
+			pattern[length] = 0;
+			word_of(k, name);
+			if (strchr(name, '*') || strstr(pattern, "**"))
+				continue;
+			CHECK_EQ(hp_wrapper_matches(pattern, length, name),
+				 matches_slowly(pattern, name));
+		}
+	}
 }
