@@ -28,6 +28,20 @@ struct hp_symbols {
 	size_t spot_count;
 	size_t spot_room;
 	struct hp_map same_spots;	/* key -> place */
+	struct member *members;	/* answers, as many locks are the same member of a type */
+	size_t member_count;
+	size_t member_room;
+	struct hp_map same_members;	/* key -> place */
+};
+
+/* Which member is at an offset in the blocks that are allocated at a place. */
+struct member {
+	uint32_t object;
+	uint64_t address;
+	const char *type;	/* the caller's: compared by address */
+	uint64_t size;
+	uint64_t offset;
+	char *name;	/* NULL = not known */
 };
 
 struct hp_symbols *hp_symbols_new(const struct hp_model *model, struct hp_name_source *source)
@@ -54,6 +68,10 @@ void hp_symbols_free(struct hp_symbols *symbols)
 		free(symbols->spots[i]);
 	}
 	free(symbols->spots);
+	for (size_t i = 0; i < symbols->member_count; i++)
+		free(symbols->members[i].name);
+	free(symbols->members);
+	hp_map_release(&symbols->same_members);
 	hp_map_release(&symbols->same_spots);
 	free(symbols->faults);
 	free(symbols->names);
@@ -351,25 +369,25 @@ const struct hp_debug *hp_symbols_inlines(struct hp_symbols *symbols, uint32_t o
 
 /* --- members --- */
 
-char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
-			const char *type, uint64_t size, uint64_t offset)
+static char *member_find(struct hp_symbols *symbols, const struct member *member)
 {
 	struct hp_frame_line lines[HP_FRAMES_MAX];
 	const char *names[HP_FRAMES_MAX];
 	struct hp_member_wanted wanted = {
-		.address = address, .type = type, .size = size, .offset = offset, .functions = names
+		.address = member->address,
+		.type = member->type,
+		.size = member->size,
+		.offset = member->offset,
+		.functions = names,
 	};
-	struct hp_symbol_file *file;
+	uint32_t object = member->object;
+	struct hp_symbol_file *file = file_asked(symbols, object, true);
 	char *name = NULL;
 	size_t count;
 
-	/* If a background thread reads debug information, nobody else may. */
-	if (!size || symbols->source->kind->missing)
-		return NULL;
-	file = file_asked(symbols, object, true);
 	if (!file)
 		return NULL;
-	count = hp_symbols_lines(symbols, object, address, lines, HP_FRAMES_MAX);
+	count = hp_symbols_lines(symbols, object, member->address, lines, HP_FRAMES_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].name)
 			names[wanted.function_count++] = lines[i].name;
@@ -381,6 +399,48 @@ char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t ad
 		free(lines[i].file);
 	}
 	return name;
+}
+
+static bool is_same_member(const struct member *a, const struct member *b)
+{
+	return a->object == b->object && a->address == b->address && a->type == b->type &&
+	       a->size == b->size && a->offset == b->offset;
+}
+
+static const struct member *member_of(struct hp_symbols *symbols, struct member *wanted)
+{
+	uint64_t key = hp_hash_add(hp_hash_add(wanted->address ^ wanted->object, wanted->size),
+				   wanted->offset) |
+		       1;
+	uint32_t *place;
+	bool is_new;
+
+	for (;; key += 2) {
+		place = hp_map_at(&symbols->same_members, key, &is_new);
+		if (is_new)
+			break;
+		if (is_same_member(&symbols->members[*place], wanted))
+			return &symbols->members[*place];
+	}
+	*place = (uint32_t)symbols->member_count;
+	wanted->name = member_find(symbols, wanted);
+	symbols->members = hp_xgrow(symbols->members, symbols->member_count, &symbols->member_room,
+				    sizeof(*symbols->members));
+	symbols->members[symbols->member_count] = *wanted;
+	return &symbols->members[symbols->member_count++];
+}
+
+char *hp_symbols_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
+			const char *type, uint64_t size, uint64_t offset)
+{
+	struct member wanted = { object, address, type, size, offset, NULL };
+	const char *name;
+
+	/* If a background thread reads debug information, nobody else may. */
+	if (!size || symbols->source->kind->missing)
+		return NULL;
+	name = member_of(symbols, &wanted)->name;
+	return name ? hp_xstrdup(name) : NULL;
 }
 
 char *hp_symbols_variable_member(struct hp_symbols *symbols, uint32_t object, uint64_t address,
