@@ -28,6 +28,28 @@ void hp_field_write(const char *text, FILE *out)
 	}
 }
 
+static void number_write(uint64_t number, unsigned base, char end, FILE *out)
+{
+	char text[24], *at = text + sizeof(text);
+
+	if (end)
+		*--at = end;
+	do
+		*--at = "0123456789abcdef"[number % base];
+	while (number /= base);
+	fwrite(at, 1, (size_t)(text + sizeof(text) - at), out);
+}
+
+void hp_field_write_number(uint64_t number, char end, FILE *out)
+{
+	number_write(number, 10, end, out);
+}
+
+void hp_field_write_address(uint64_t address, char end, FILE *out)
+{
+	number_write(address, 16, end, out);
+}
+
 static int digit(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -16,6 +16,14 @@
 void hp_field_write(const char *text, FILE *out);
 
 /*
+ * Writes a number, or an address in hexadecimal digits, and `end` after it unless that is 0.
+ * There are several of them for each place of the code, so printf would be a part of the time
+ * that a run's end takes.
+ */
+void hp_field_write_number(uint64_t number, char end, FILE *out);
+void hp_field_write_address(uint64_t address, char end, FILE *out);
+
+/*
  * Takes the next line off `*text` and splits it in place, resolving escapes.
  * Fields beyond `most` are dropped, missing ones are "". Returns the number of
  * fields; 0 = end of text.

@@ -264,6 +264,29 @@ TEST(field, any_text_comes_back)
 	free(written);
 }
 
+TEST(field, numbers_come_back)
+{
+	static const uint64_t numbers[] = { 0, 9, 10, 255, 256, UINT64_MAX };
+	size_t count = sizeof(numbers) / sizeof(numbers[0]), size;
+	char *written, *fields[2];
+	FILE *out = open_memstream(&written, &size);
+
+	for (size_t i = 0; i < count; i++) {
+		hp_field_write_number(numbers[i], '\t', out);
+		hp_field_write_address(numbers[i], 0, out);
+		fputc('\n', out);
+	}
+	fclose(out);
+	char *next = written;
+	for (size_t i = 0; i < count; i++) {
+		CHECK_EQ(hp_field_split(&next, fields, 2), 2);
+		CHECK_EQ(hp_field_number(fields[0]), numbers[i]);
+		CHECK_EQ(hp_field_address(fields[1]), numbers[i]);
+	}
+	CHECK_STR(next, "");
+	free(written);
+}
+
 TEST(kept, has_the_contents_of_the_segment)
 {
 	struct fake fake;

@@ -4,7 +4,6 @@
  */
 #include "report/section/cpu/legend.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "report/section/cpu/cpu.h"
@@ -41,15 +40,20 @@ static void place_write(const struct hp_cpu *cpu, const struct hp_cpu_place *pla
 	for (uint32_t i = 0; i < found; i++)
 		if (frames[i].file)
 			file_number(files, count, frames[i].file, out);
-	fprintf(out, "s\t%" PRIu32 "\t%" PRIx64 "\t%" PRIx64 "\t", place->object, place->address,
-		place->start);
+	fputs("s\t", out);
+	hp_field_write_number(place->object, '\t', out);
+	hp_field_write_address(place->address, '\t', out);
+	hp_field_write_address(place->start, '\t', out);
 	for (uint32_t i = 0; i < found; i++) {
-		fprintf(out, "%s%" PRIu32 ".", i ? "," : "", frames[i].function);
+		if (i)
+			fputc(',', out);
+		hp_field_write_number(frames[i].function, '.', out);
 		if (frames[i].file)
-			fprintf(out, "%" PRIu32, file_number(files, count, frames[i].file, out));
+			hp_field_write_number(file_number(files, count, frames[i].file, out), '.',
+					      out);
 		else
-			fputc('-', out);
-		fprintf(out, ".%d", frames[i].line);
+			fputs("-.", out);
+		hp_field_write_number(frames[i].line > 0 ? (uint64_t)frames[i].line : 0, 0, out);
 	}
 	fputc('\n', out);
 }

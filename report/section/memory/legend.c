@@ -8,7 +8,6 @@
  */
 #include "report/section/memory/legend.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +34,8 @@ struct writer {
 	struct hp_frames *frames;
 	struct texts names;
 	struct texts files;
+	uint32_t *functions;	/* of the frames' functions: number of the name + 1; 0 = none yet */
+	size_t function_room;
 	uint64_t deadline;
 	FILE *out;
 };
@@ -79,20 +80,40 @@ static void frames_write(struct writer *writer, const struct hp_frame_place *pla
 	for (size_t i = 0; i < place->count; i++) {
 		const struct hp_frame_line *frame = &place->frames[i];
 
-		fprintf(writer->out, "%s%" PRIu32 ".", i ? "," : "", numbers[i].name);
+		if (i)
+			fputc(',', writer->out);
+		hp_field_write_number(numbers[i].name, '.', writer->out);
 		if (frame->file)
-			fprintf(writer->out, "%" PRIu32, numbers[i].file);
+			hp_field_write_number(numbers[i].file, '.', writer->out);
 		else
-			fputc('-', writer->out);
-		fprintf(writer->out, ".%d", frame->line > 0 ? frame->line : 0);
+			fputs("-.", writer->out);
+		hp_field_write_number(frame->line > 0 ? (uint64_t)frame->line : 0, 0, writer->out);
 	}
+}
+
+/* The number of the name of a place's function: most places of a function have no other. */
+static uint32_t function_number(struct writer *writer, const struct hp_frame_place *place)
+{
+	size_t had = writer->function_room, room = had;
+
+	while (room <= place->function)
+		room = room ? 2 * room : 1024;
+	if (room > had) {
+		writer->functions = hp_xrealloc(writer->functions, room, sizeof(uint32_t));
+		memset(writer->functions + had, 0, (room - had) * sizeof(uint32_t));
+		writer->function_room = room;
+	}
+	if (!writer->functions[place->function])
+		writer->functions[place->function] =
+			text_number(&writer->names, place->name, writer->out) + 1;
+	return writer->functions[place->function] - 1;
 }
 
 static void numbers_find(struct writer *writer, const struct hp_frame_place *place,
 			 struct numbers *numbers)
 {
 	if (!place->has_lines)
-		numbers->name = text_number(&writer->names, place->name, writer->out);
+		numbers->name = function_number(writer, place);
 	for (size_t i = 0; place->has_lines && i < place->count; i++) {
 		const struct hp_frame_line *frame = &place->frames[i];
 
@@ -118,12 +139,16 @@ static void place_write(struct writer *writer, const struct hp_alloc_step *step)
 	if (hp_clock_raw_ns() < writer->deadline)
 		place = hp_frames_lines(writer->frames, step->object, step->address);
 	numbers_find(writer, place, numbers);
-	fprintf(writer->out, "S\t%" PRIu32 "\t%" PRIx64 "\t%" PRIx64 "\t", step->object,
-		step->address - 1, start);
-	if (place->has_lines)
+	fputs("S\t", writer->out);
+	hp_field_write_number(step->object, '\t', writer->out);
+	hp_field_write_address(step->address - 1, '\t', writer->out);
+	hp_field_write_address(start, '\t', writer->out);
+	if (place->has_lines) {
 		frames_write(writer, place, numbers);
-	else
-		fprintf(writer->out, "%" PRIu32 ".-.0", numbers->name);
+	} else {
+		hp_field_write_number(numbers->name, '.', writer->out);
+		fputs("-.0", writer->out);
+	}
 	fputc('\n', writer->out);
 }
 
@@ -217,6 +242,7 @@ void hp_alloc_legend_write(struct hp_report *report, FILE *out)
 	if (!alloc || !writer.frames)
 		return;
 	places_write(&writer, alloc);
+	free(writer.functions);
 	free(writer.names.list);
 	free(writer.files.list);
 	hp_map_release(&writer.names.numbers);
