@@ -433,6 +433,7 @@ idle_as_said()
 # serve - serves the record of $T/segment at $url, until $T/server is ended.
 serve()
 {
+	: >"$T/url"	# an earlier server's: the next one may empty it too late
 	"$HP_BUILD/hotpath" serve "$T/segment" --port 0 >"$T/url" 3>&- &
 	echo $! >"$T/server"
 	eventually grep -q '^http' "$T/url"

@@ -421,7 +421,7 @@ work_of_report()
 	[ -s "$T/marked" ]
 	grep -q '^reads_zeros  ' "$T/table"
 	while read -r name; do
-		grep -q " $name\$" /proc/kallsyms
+		grep -qE " $name(\.(isra|constprop|part|cold|llvm)[.0-9]*)*\$" /proc/kallsyms
 	done <"$T/marked"
 }
 

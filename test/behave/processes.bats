@@ -355,25 +355,28 @@ reported()
 	compile orphan <<-'EOF'
 		#include <signal.h>
 		#include <unistd.h>
+		static int pair[2];
 		static void rest(void)
 		{
+			(void)!write(pair[1], "", 1);
 			pause();
 		}
 		int main(void)
 		{
-			pid_t child = fork();
+			char byte;
+			pid_t child = pipe(pair) ? 0 : fork();
 
 			if (!child)
 				rest();
-			usleep(100000);
+			(void)!read(pair[0], &byte, 1);
 			kill(child, SIGKILL);
 			return 3;
 		}
 	EOF
+	# The report is written again when the last process has ended.
 	HOTPATH_REPORT=processes "$HP_RUN" "$T/orphan" || [ $? -eq 3 ]
-	reported 'rows["orphan"]["failed"] == 1 and rows["orphan"]["unknown"] == 1'
+	eventually reported 'rows["orphan"]["failed"] == 1 and rows["orphan"]["unknown"] == 1'
 	HOTPATH_REPORT=processes HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/table \
 		"$HP_RUN" "$T/orphan" || [ $? -eq 3 ]
-	cat "$BATS_TEST_TMPDIR/table"
-	grep -qE '^orphan .* ≥ 1 ' "$BATS_TEST_TMPDIR/table"
+	eventually grep -qE '^orphan .* ≥ 1 ' "$BATS_TEST_TMPDIR/table"
 }
