@@ -6,11 +6,13 @@
 #include "util/hash.h"
 
 #include <link.h>
+#include <sys/auxv.h>
 #include <stddef.h>
 #include <string.h>
 
 #define PAGE 4096
 #define WORD sizeof(uintptr_t)
+#define ENTRY_MAX 64	/* bytes of _start up to its only call */
 #define FP_FRAME_MAX (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
 
 /* glibc's struct dl_find_object (2.35); not in the headers of older ones. */
@@ -62,6 +64,26 @@ static int look(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+/*
+ * The C library gives only the segment of `pc` if the object's segments are apart from each
+ * other, as those of node are, and the information is in another one. For the program itself
+ * the kernel told where its segments are, without a lock.
+ */
+static bool look_at_program(struct question *question)
+{
+	const ElfW(Phdr) *first = (const ElfW(Phdr) *)getauxval(AT_PHDR), *p;
+	struct dl_phdr_info info = { .dlpi_phdr = first,
+				     .dlpi_phnum = (ElfW(Half))getauxval(AT_PHNUM) };
+
+	for (p = first; first && p < first + info.dlpi_phnum; p++) {
+		if (p->p_type != PT_PHDR)
+			continue;
+		info.dlpi_addr = (uintptr_t)first - p->p_vaddr;
+		return look(&info, sizeof(info), question) == 1;
+	}
+	return false;
+}
+
 /* False = no information about `pc`. */
 static bool cfi_of(struct hp_walker *walker, uintptr_t pc, struct hp_cfi *cfi)
 {
@@ -76,7 +98,9 @@ static bool cfi_of(struct hp_walker *walker, uintptr_t pc, struct hp_cfi *cfi)
 	cfi->header = object.eh_frame;
 	cfi->begin = (uintptr_t)object.map_start;
 	cfi->end = (uintptr_t)object.map_end;
-	return true;
+	if ((uintptr_t)cfi->header >= cfi->begin && (uintptr_t)cfi->header < cfi->end)
+		return true;
+	return look_at_program(&question) && cfi->header;
 }
 
 static __attribute__((noinline, cold)) void row_fill(struct hp_walker *walker, uintptr_t pc,
@@ -240,17 +264,26 @@ static __attribute__((noinline, cold)) bool step_odd(struct hp_walker *walker, s
 
 /*
  * Code without unwind information, such as JIT code: uses its frame pointer if
- * that is plausible.
+ * that is plausible. On the home stack that is proven as other steps are. Elsewhere it is not: the
+ * frame pointer may be any number, and what it points to may be unmapped before the next walk.
  */
-static __attribute__((noinline, cold)) bool step_fp(struct hp_walker *walker, struct state *s)
+static __attribute__((noinline, cold)) bool step_fp(struct hp_walker *walker, struct state *s,
+						    struct hp_walk_fresh *fresh)
 {
+	bool is_home = walker->limit == walker->home_high;
 	uintptr_t fp, ra;
 
-	walker->is_proven = false;
 	if (walker->mode == HP_WALK_CFI || s->fp < s->sp || s->fp - s->sp > FP_FRAME_MAX ||
 	    !load(walker, s->sp, s->fp, &fp) || !load(walker, s->sp, s->fp + WORD, &ra) ||
-	    (fp && fp <= s->fp))
+	    (fp && fp <= s->fp)) {
+		walker->is_proven = false;
 		return false;
+	}
+	fresh->uses_fp = fresh->checks_fp = true;
+	fresh->fp_place = s->fp;
+	fresh->ra_place = s->fp + WORD;
+	walker->is_proven &= is_home;
+	walker->has_guessed |= is_home;
 	s->sp = s->fp + 2 * WORD;
 	s->fp = fp;
 	s->pc = ra;
@@ -322,7 +355,7 @@ static inline void trail_add(struct hp_walker *walker, uint32_t count, uint32_t 
 		 * is cheaper than a branch.
 		 */
 		*slot = (struct hp_walk_slot){ fresh->fp_place, s.fp };
-		slot += needs_fp & (fresh->fp_place != 0);
+		slot += (needs_fp | fresh->checks_fp) & (fresh->fp_place != 0);
 		*slot = (struct hp_walk_slot){ fresh->ra_place, s.pc };
 		slot += fresh->ra_place != 0;
 		if (__builtin_expect(fresh->cfa_place != 0, 0))
@@ -347,7 +380,14 @@ static inline void fresh_begin(struct hp_walk_fresh *fresh, const struct state *
 	fresh->sp = s->sp;
 	fresh->fp = s->fp;
 	fresh->ra_place = fresh->fp_place = fresh->cfa_place = 0;
-	fresh->uses_fp = false;
+	fresh->uses_fp = fresh->checks_fp = false;
+}
+
+/* For code without information: the process began there. */
+static bool is_start(const struct hp_walker *walker, uintptr_t pc)
+{
+	return (pc > walker->start_low && pc <= walker->start_high) ||
+	       (pc > walker->entry && pc - walker->entry <= ENTRY_MAX);
 }
 
 /* One step by a less common kind of row; false = the walk ends here. */
@@ -359,12 +399,11 @@ static __attribute__((noinline)) bool step_other(struct hp_walker *walker,
 
 	if (row->kind <= HP_ROW_FP_LOAD)
 		return step(walker, row, s, fresh) && s->sp > sp;
-	if (row->kind == HP_ROW_END || (row->kind == HP_ROW_NONE && s->pc > walker->start_low &&
-					s->pc <= walker->start_high)) {
+	if (row->kind == HP_ROW_END || (row->kind == HP_ROW_NONE && is_start(walker, s->pc))) {
 		walker->is_complete = true;
 		return false;
 	}
-	return row->kind == HP_ROW_ODD ? step_odd(walker, s) : step_fp(walker, s);
+	return row->kind == HP_ROW_ODD ? step_odd(walker, s) : step_fp(walker, s, fresh);
 }
 
 /* One step by a row of any kind. */

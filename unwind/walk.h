@@ -12,7 +12,8 @@
  * again, at the same stack pointer (and frame pointer, if used), the walk would
  * give the same result, because each slot's place follows from the ones further
  * in. So read a slot only after those further in compared equal; then every
- * slot read belongs to a live frame.
+ * slot read belongs to a live frame, or, where the code has no call frame information, is on the
+ * home stack (has_guessed: it must still be the same one).
  *
  * The last walk is the trail. The next walk stops where it meets a frame of the
  * trail whose slots still have the same values. Most of a deep stack stays the
@@ -52,6 +53,7 @@ struct hp_walk_fresh {
 	uintptr_t fp_place;	/* the same for its fp; 0 = unchanged */
 	uintptr_t cfa_place;	/* the same for its sp; 0 = computed */
 	bool uses_fp;
+	bool checks_fp;	/* the next frame's fp decides, whoever uses it */
 };
 
 enum hp_walk_mode {
@@ -86,6 +88,7 @@ struct hp_walker {
 	/* Code of the loader; where it has no information, the process began there. */
 	uintptr_t start_low;
 	uintptr_t start_high;
+	uintptr_t entry;	/* the program's: some linkers leave _start without information, too */
 
 	/* The last walk, outermost frame first. */
 	struct hp_walk_frame
@@ -98,6 +101,7 @@ struct hp_walker {
 	bool is_complete;	/* reached the outermost frame */
 	bool is_cut;	/* more frames than `most` */
 	bool is_proven;	/* the slots prove it */
+	bool has_guessed;	/* a slot's place was taken from a frame pointer that may be any number */
 	uintptr_t limit;	/* end of readable memory */
 	uint64_t room[HP_CFI_ROOM / 8];
 };

@@ -55,6 +55,11 @@ void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp)
 {
 	uintptr_t end = hp_readable_stack_end(sp);
 
+	/* Guesses are only readable on the stack that they were made on. */
+	if (me->walker.has_guessed && me->walker.home_high != end) {
+		me->walker.has_guessed = false;
+		hp_path_forget(me);
+	}
 	me->walker.home_low = end ? sp : 0;
 	me->walker.home_high = end;
 }
@@ -744,6 +749,7 @@ static void set_start(struct hp_walker *walker)
 		walker->start_low = module.begin;
 		walker->start_high = module.end;
 	}
+	walker->entry = (uintptr_t)getauxval(AT_ENTRY);
 }
 
 static bool walker_init(struct hp_heap_local *me)

@@ -13,6 +13,12 @@ setup_file()
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/peaks" "$ROOT/test/behave/programs/alloc_peaks.c"
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/wide" "$ROOT/test/behave/programs/alloc_wide.c"
 	gcc -D_GNU_SOURCE -g -O1 -o "$T/fibers" "$ROOT/test/behave/programs/alloc_fibers.c" -lpthread
+	gcc -g -O1 -DMADE -fno-asynchronous-unwind-tables -fno-omit-frame-pointer -c -o "$T/made.o" \
+		"$ROOT/test/behave/programs/alloc_made.c"
+	gcc -g -O1 -fno-omit-frame-pointer -o "$T/made" "$ROOT/test/behave/programs/alloc_made.c" "$T/made.o" -lpthread
+	# As node is linked: its segments are apart from each other.
+	gcc -D_GNU_SOURCE -g -O1 -no-pie -Wl,-z,max-page-size=0x200000,-z,separate-code -o "$T/apart" \
+		"$ROOT/test/behave/programs/alloc_paths.c"
 }
 
 setup()
@@ -50,6 +56,27 @@ whole()
 @test "paths: alloca of two sizes below equal return addresses is distinguished" {
 	proven "$T/paths" 300
 	whole
+}
+
+# Nearly every answer comes from the cache.
+cached()
+{
+	LD_PRELOAD=$HP_LIB "$@" >"$T/out"
+	echo "$1: $(sites '[s[k] for k in ("allocated_count", "paths_walked", "paths_unproven")]')"
+	[ "$(sites 's["paths_unproven"]')" = 0 ]
+	[ "$(sites 's["paths_walked"] <= 0.1 * s["allocated_count"]')" = True ]
+}
+
+@test "paths: code without call frame information is followed by frame pointers, and cached" {
+	proven "$T/made" 1000
+	whole
+	cached "$T/made" 2000
+}
+
+@test "paths: of an executable whose segments are apart from each other" {
+	proven "$T/apart" 300
+	whole
+	cached "$T/apart" 300
 }
 
 @test "paths: each of many is counted separately, even after the tables move into huge pages" {
