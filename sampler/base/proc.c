@@ -61,6 +61,7 @@ int hp_proc_stat(const char *text, struct hp_proc_stat *out)
 	size_t size = (size_t)(close - open - 1);
 	memcpy(out->name, open + 1, size < sizeof(out->name) ? size : sizeof(out->name) - 1);
 	out->state = close[2];
+	out->parent = (uint32_t)strtoul(close + 3, NULL, 10);
 	const char *times = skip_fields(close + 2, 11);
 	const char *start = skip_fields(times, 8);
 	if (!start)

@@ -19,6 +19,7 @@
 struct hp_proc_stat {
 	char name[20];
 	char state;
+	uint32_t parent;	/* field 4: its process */
 	uint64_t cpu_ns;	/* fields 14 and 15, grain 1/sysconf(_SC_CLK_TCK), */
 	uint64_t user_ns;	/* field 14 */
 	uint64_t start_time;	/* field 22 */

@@ -19,6 +19,7 @@
 #include "segment/clock.h"
 #include "segment/newer.h"
 
+#define THREADS_FEW 64u	/* whose children are asked for one by one */
 #define ROUNDS_MAX 8	/* searches for threads that started meanwhile */
 #define ALL_TASKS UINT32_MAX	/* instead of a thread: everything that the CPU runs */
 #define BURST_STACK 4096u	/* bytes of the stack with each switch */
@@ -344,6 +345,23 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
  * forks do, and a record in the rings shows them, so the rings are read between
  * the list and the check against known threads.
  */
+static void rings_settle(struct hp_perf *perf)
+{
+	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
+}
+
+static void child_open(struct hp_perf *perf, uint32_t child)
+{
+	/* Until our parent has ended, we are the program's grandchild. */
+	if (child == (uint32_t)getpid())
+		return;
+	if (!hp_space_known(&perf->samples.spaces, child)) {
+		hp_space_of(&perf->samples.spaces, child);
+		hp_perf_open_process(perf, child);
+	}
+	hp_perf_open_children(perf, child);
+}
+
 static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
 {
 	char path[64], list[4096];
@@ -352,38 +370,62 @@ static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
 	hp_proc_task_path(path, pid, tid, "children");
 	if (hp_proc_read(path, list, sizeof(list)) <= 0)
 		return;
-	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
+	rings_settle(perf);
 	for (;;) {
 		uint32_t child = (uint32_t)strtoul(next, &next, 10);
 
 		if (!child)
 			return;
-		/* Until our parent has ended, we are the program's grandchild. */
-		if (child == (uint32_t)getpid())
-			continue;
-		if (!hp_space_known(&perf->samples.spaces, child)) {
-			hp_space_of(&perf->samples.spaces, child);
-			hp_perf_open_process(perf, child);
-		}
-		hp_perf_open_children(perf, child);
+		child_open(perf, child);
 	}
+}
+
+static bool is_child(uint32_t child, uint32_t pid)
+{
+	struct hp_proc_stat stat;
+	char path[64], text[1024];
+
+	hp_proc_path(path, child, "stat");
+	return hp_proc_read(path, text, sizeof(text)) > 0 && hp_proc_stat(text, &stat) >= 0 &&
+	       stat.parent == pid;
+}
+
+/* Those of all its threads, which are more than there are processes, as a rule. */
+static void children_of_process(struct hp_perf *perf, uint32_t pid)
+{
+	struct dirent *entry;
+	DIR *folder = opendir("/proc");
+
+	while (folder && (entry = readdir(folder))) {
+		uint32_t child = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (child && is_child(child, pid)) {
+			rings_settle(perf);
+			child_open(perf, child);
+		}
+	}
+	if (folder)
+		closedir(folder);
 }
 
 void hp_perf_open_children(struct hp_perf *perf, uint32_t pid)
 {
 	struct dirent *entry;
+	uint32_t threads = 0;
 	char path[64];
 
 	hp_proc_path(path, pid, "task");
 	DIR *folder = opendir(path);
-	while (folder && (entry = readdir(folder))) {
+	while (folder && threads <= THREADS_FEW && (entry = readdir(folder))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
-		if (tid)
+		if (tid && ++threads <= THREADS_FEW)
 			children_of_thread(perf, pid, tid);
 	}
 	if (folder)
 		closedir(folder);
+	if (threads > THREADS_FEW)
+		children_of_process(perf, pid);
 }
 
 void hp_perf_open_again(struct hp_perf *perf)
