@@ -35,12 +35,15 @@
 #define WINDOW_NS UINT64_C(250000000)
 #define SHARE_OF_SEGMENT 16	/* the largest share of it that rings take */
 #define WALK_NS UINT64_C(10000000)	/* after a search without a free ring, until the next one */
+#define RINGS_FREELY 256u	/* with more of them, */
+#define WAITS_WITHOUT 3u	/* a thread gets a ring after this many waits */
 #define RINGS_MAX 100000	/* a damaged list must not cause an endless loop */
 
 const _Atomic uint32_t hp_offcpu_note_off;
 ptrdiff_t hp_offcpu_note_least_at;
 
 static __thread struct hp_offcpu_ring *own_ring __attribute__((tls_model("initial-exec")));
+static __thread uint32_t waits_without __attribute__((tls_model("initial-exec")));
 static int end_number = -1;	/* of preload/thread/end.h */
 static _Atomic uint64_t no_walk_ns;	/* the list of rings is not searched before */
 
@@ -128,6 +131,14 @@ static struct hp_offcpu_ring *ring_new(uint64_t *offset)
 	return hp_segment_at(&hp_segment, *offset, sizeof(struct hp_offcpu_ring));
 }
 
+/* Thousands of threads that each wait once or twice cost two pages and much reading each. */
+static bool is_one_of_a_crowd(void)
+{
+	return atomic_load_explicit(&ticking()->offcpu_count, memory_order_relaxed) >
+		       RINGS_FREELY &&
+	       waits_without < WAITS_WITHOUT && ++waits_without;
+}
+
 static struct hp_offcpu_ring *ring_take(uint64_t now_ns)
 {
 	struct hp_offcpu_ring *ring = ring_free(now_ns);
@@ -166,7 +177,7 @@ static struct hp_offcpu_ring *ring_of_thread(uint64_t now_ns)
 	/* In a forked child it is the parent's. */
 	if (!hp_self_open() || hp_self->pid != pid || !hp_self->process)
 		return NULL;
-	own_ring = ring_take(now_ns);
+	own_ring = is_one_of_a_crowd() ? NULL : ring_take(now_ns);
 	return own_ring;
 }
 
