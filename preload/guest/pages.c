@@ -143,7 +143,7 @@ static void *piece(struct slab *slab, uint64_t size)
 	at = piece_of(&slab->rest, wanted);
 	if (!at && (at = (uintptr_t)slab_map(slab->is_wiped) / slab->unit)) {
 		slab->count++;
-		if (slab == &parts_slab)
+		if (slab != &pages_slab)
 			slab_populate(slab, (void *)(uintptr_t)(at * slab->unit));
 		/* The rest of the previous one is never used. */
 		atomic_store_explicit(

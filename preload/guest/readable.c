@@ -17,6 +17,7 @@
 extern void *__libc_stack_end __attribute__((weak));
 
 #define PAGES 64	/* checked per call */
+#define FEW 4	/* that are checked one by one, which is faster */
 #define HOLE_WAIT 256	/* walks */
 #define HOLE_WAIT_MAX (UINT32_C(1) << 24)
 #define NO_SUCH_ACTION 0x7ffffff	/* of rt_sigprocmask */
@@ -36,10 +37,14 @@ static bool are_readable(const struct iovec *there, size_t count)
 {
 	char bytes[PAGES];
 	struct iovec here = { .iov_base = bytes, .iov_len = count };
-	ssize_t got = syscall(SYS_process_vm_readv, hp_self->pid, &here, 1, there, count, 0);
 
-	if (got >= 0 || (errno != EPERM && errno != ENOSYS && errno != EACCES))
-		return got == (ssize_t)count;
+	if (count > FEW) {
+		ssize_t got =
+			syscall(SYS_process_vm_readv, hp_self->pid, &here, 1, there, count, 0);
+
+		if (got >= 0 || (errno != EPERM && errno != ENOSYS && errno != EACCES))
+			return got == (ssize_t)count;
+	}
 	for (size_t i = 0; i < count; i++)
 		if (!is_word_readable((uintptr_t)there[i].iov_base & ~(uintptr_t)7))
 			return false;

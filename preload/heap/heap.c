@@ -11,7 +11,9 @@
 #include "preload/thread/drop.h"
 #include "preload/thread/state.h"
 
-#define HP_HEAP_CHUNK_FIRST 8192
+#define HP_HEAP_CHUNK_FIRST 2048	/* of a heap with a path or two, */
+#define HP_HEAP_CHUNK_SECOND 8192	/* and with a few: */
+#define HP_SITES_FEW 16
 #define HP_HEAP_CHUNK_NEXT 65536
 
 extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 and later */
@@ -26,10 +28,18 @@ __thread struct hp_heap_local *hp_heap_pointer = &hp_heap_unborn;
 bool hp_heap_is_wanted;
 bool hp_heap_proves;
 
+/* A thread that only waits needs a path or two. */
+static uint64_t chunk_size(const struct hp_heap *heap)
+{
+	if (!heap->arena)
+		return HP_HEAP_CHUNK_FIRST;
+	return heap->site_count <= HP_SITES_FEW ? HP_HEAP_CHUNK_SECOND : HP_HEAP_CHUNK_NEXT;
+}
+
 void *hp_heap_take(struct hp_heap_local *me, uint64_t size)
 {
 	struct hp_heap *heap = me->heap;
-	uint64_t chunk = heap->arena ? HP_HEAP_CHUNK_NEXT : HP_HEAP_CHUNK_FIRST;
+	uint64_t chunk = chunk_size(heap);
 	uint64_t at;
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);

@@ -36,6 +36,7 @@
 #define HP_PATH_WAYS 4	/* entries of the cache with one key */
 
 struct hp_path_entry;
+struct hp_path_frame;
 
 /*
  * An entry of the cache by its number, which another entry has once this one is gone. A signal
@@ -158,6 +159,12 @@ extern const struct hp_recorder hp_heap_recorder;
  * Then `*is_nested` is set if a signal handler interrupted a slow path.
  */
 struct hp_heap_local *hp_heap_enter(uintptr_t sp);
+
+/*
+ * The step of a call by a thread without a heap that may never allocate, walked with the heap of
+ * an ended thread, which is free again afterwards. 0 = unknown: the thread may open its own.
+ */
+uint32_t hp_heap_borrowed_step(const struct hp_path_frame *frame);
 
 /*
  * True if the loader's code is at `pc`. Its frees in a thread without a heap are from the

@@ -230,6 +230,29 @@ static void bind(struct hp_local *calls)
 		me->calls = calls;
 }
 
+/* An own heap takes three pages; in a crowd of threads that only wait, one serves many. */
+uint32_t hp_heap_borrowed_step(const struct hp_path_frame *frame)
+{
+	const struct hp_records kind = records();
+	struct hp_heap_local *me;
+	int saved = errno;
+	uint32_t step;
+
+	if (hp_heap()->state != HP_THREAD_UNBORN || hp_ticks_are_forbidden() ||
+	    hp_start_is_early() || !hp_start() || !hp_heap_is_wanted || is_large_segment() ||
+	    !hp_self_open() || !(me = local_get(frame->sp)))
+		return 0;
+	me->heap->pid = hp_self->pid;
+	me->last = HP_NO_BLOCK;
+	if (atomic_exchange_explicit(&me->is_stale, 0, memory_order_acquire))
+		hp_path_forget(me);
+	step = hp_path_miss(me, frame->pc, frame->sp, frame->fp)->step;
+	hp_heap_shut(me, 0);
+	hp_record_give(&kind, me->heap, me);
+	errno = saved;
+	return step;
+}
+
 /* The first allocation of a thread, or of a forked child. */
 static struct hp_heap_local *open_heap(uintptr_t sp)
 {

@@ -142,6 +142,7 @@ static void identify(struct hp_waiter_local *me)
 	me->wait_mutex = NULL;
 	me->wait_counted = NULL;
 	me->end_rounds = 0;
+	me->borrowed = 0;
 	me->is_exact = hp_segment.header->timing == HP_TIMING_EXACT;
 	me->timed_at = hp_lock_clock(me);
 	hp_seq_begin(&waiter->since);

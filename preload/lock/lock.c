@@ -10,7 +10,9 @@
 #include "preload/thread/drop.h"
 #include "preload/thread/state.h"
 
-#define HP_CHUNK_WAITER 8192	/* a waiter's first chunk */
+#define HP_CHUNK_WAITER 3072	/* of a waiter that waits once or twice, */
+#define HP_CHUNK_SECOND 8192	/* and with a few uses and contests: */
+#define HP_KNOWN_FEW 8
 
 struct hp_waiter_local hp_waiter_unborn = { .state = HP_THREAD_UNBORN };
 
@@ -25,15 +27,25 @@ bool hp_lock_is_refused;
 
 /* --- room --- */
 
+/* Thousands of threads may wait once each: what they use is close together, on few pages. */
+static uint64_t chunk_size(const struct hp_waiter_local *me)
+{
+	if (!me->waiter->arena)
+		return HP_CHUNK_WAITER;
+	return me->known_count <= HP_KNOWN_FEW ? HP_CHUNK_SECOND : HP_CHUNK_NEXT;
+}
+
 void *hp_lock_take(struct hp_waiter_local *me, uint64_t size)
 {
 	struct hp_waiter *waiter = me->waiter;
-	uint64_t chunk = waiter->arena ? HP_CHUNK_NEXT : HP_CHUNK_WAITER;
+	uint64_t chunk = chunk_size(me);
 	uint64_t at;
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
 	if (waiter->arena_end - waiter->arena < size) {
-		hp_drop_check();
+		/* Only the first thread's credentials count. */
+		if (me->tid == waiter->pid)
+			hp_drop_check();
 		at = hp_segment_take(&hp_segment, chunk, HP_LINE);
 		if (at == 0)
 			return NULL;
