@@ -268,7 +268,7 @@ static struct hp_stream_open *opens(FILE *file, const struct hp_stream_wish *wis
 
 void hp_file_opened(FILE *file, const char *name, const char *mode, uintptr_t caller)
 {
-	const struct hp_stream_wish wish = {
+	struct hp_stream_wish wish = {
 		.kind = HP_STREAM_FILE, .origin = HP_STREAM_OPENED, .caller = caller, .name = name
 	};
 	uint32_t flags = 0;
@@ -285,6 +285,8 @@ void hp_file_opened(FILE *file, const char *name, const char *mode, uintptr_t ca
 	/* One that is only written to: another FILE may have had this address. */
 	if (mode[0] != 'r' && !strchr(mode, '+')) {
 		drop_stale(file);
+		wish.kind = HP_STREAM_WRITTEN;
+		hp_stream_tally(&wish);
 		errno = saved;
 		return;
 	}

@@ -121,10 +121,12 @@ static void name_compare(struct hp_stream *stream, const char *name)
 	const struct hp_text *first = stream->name ? at(stream->name) : NULL;
 	size_t length;
 
-	if (!name || atomic_load_explicit(&stream->flags, memory_order_relaxed) & HP_STREAM_NAMES)
+	if (!name)
 		return;
 	length = length_of(name, NAME_SIZE_MAX);
-	if (!first || first->length != length || memcmp(first->bytes, name, length) != 0)
+	if (first && first->length == length && memcmp(first->bytes, name, length) == 0)
+		hp_count_up_atomic(&stream->same);
+	else if (!(atomic_load_explicit(&stream->flags, memory_order_relaxed) & HP_STREAM_NAMES))
 		atomic_fetch_or_explicit(&stream->flags, HP_STREAM_NAMES, memory_order_relaxed);
 }
 
@@ -213,6 +215,18 @@ struct hp_stream_part *hp_stream_part_new(const struct hp_stream_wish *wish, boo
 			      memory_order_relaxed);
 	hp_count_up_atomic(&stream->instances);
 	return part;
+}
+
+void hp_stream_tally(const struct hp_stream_wish *wish)
+{
+	struct hp_stream *stream = stream_of(wish);
+
+	if (!stream) {
+		count_lost();
+		return;
+	}
+	hp_count_up_atomic(&stream->instances);
+	hp_count_up_atomic(&stream->ended[HP_STREAM_CLOSED]);
 }
 
 static void part_release(struct hp_stream_part *part, enum hp_stream_end how, uint64_t until)

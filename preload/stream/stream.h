@@ -96,6 +96,9 @@ void hp_stream_forget(void);
 struct hp_stream_part *hp_stream_part_new(const struct hp_stream_wish *wish, bool has_place);
 void hp_stream_part_end(struct hp_stream_part *part, enum hp_stream_end how);
 
+/* Only counts an instance, and compares its name with the first one's. */
+void hp_stream_tally(const struct hp_stream_wish *wish);
+
 struct hp_stream *hp_stream_of_part(const struct hp_stream_part *part);
 void hp_stream_label(struct hp_stream *stream, const char *text);
 

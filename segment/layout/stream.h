@@ -23,6 +23,7 @@ enum hp_stream_kind {
 	HP_STREAM_SIGNAL = 6,	/* signalfd: an item is a signal */
 	HP_STREAM_INOTIFY = 7,	/* an item is an event */
 	HP_STREAM_GINPUT = 8,	/* GInputStream */
+	HP_STREAM_WRITTEN = 9,	/* FILE * that is only written: no items, no parts */
 	HP_STREAM_KINDS
 };
 
@@ -69,7 +70,7 @@ struct hp_stream {
 	_Atomic uint32_t ended[HP_STREAM_ENDS];	/* the same */
 	uint32_t log;	/* once: offset / HP_LINE of hp_stream_log; 0 = none yet */
 	uint32_t gaps_at;	/* once: offset / HP_LINE of hp_spread; 0 = none yet */
-	uint32_t reserved0;
+	_Atomic uint32_t same;	/* any thread: later instances with the first one's name */
 	_Atomic uint64_t gaps;	/* between two items of one instance: how many were timed, */
 	_Atomic uint64_t gap_ticks;	/* their sum, */
 	_Atomic uint64_t gap_most;	/* and the longest */

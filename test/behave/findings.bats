@@ -237,3 +237,57 @@ started()
 	jq -r '.findings[] | .text' "$T/said" | tee "$T/advice"
 	grep -q 'one of 3 locks of \[nameless\]' "$T/advice"
 }
+
+@test "findings: a file that is opened for each line, and many files that are opened once each" {
+	compile opens -O1 -fno-instrument-functions <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		__attribute__((noinline)) static int line_add(const char *name, int i)
+		{
+			FILE *out = fopen(name, "a");
+			fprintf(out, "line %d\n", i);
+			return fclose(out);
+		}
+		__attribute__((noinline)) static int setting_read(const char *name)
+		{
+			char text[64];
+			FILE *in = fopen(name, "r");
+			int got = fgets(text, sizeof(text), in) ? text[0] : 0;
+			return got + fclose(in);
+		}
+		int main(int argc, char **argv)
+		{
+			char name[32];
+			int many = strcmp(argv[1], "many") == 0, sum = 0;
+			for (int i = 0; i < 20; i++) {
+				snprintf(name, sizeof(name), "part.%d", i);
+				line_add(name, i);
+			}
+			strcpy(name, "part.0");
+			for (int i = 0; i < 60000; i++) {
+				if (many)
+					snprintf(name, sizeof(name), "part.%d", i % 20);
+				sum += strcmp(argv[1], "add") == 0 ? line_add("part.0", i) : setting_read(name);
+			}
+			return sum == 1;
+		}
+	END
+	cd "$T"
+	for what in add read many; do
+		"$HP_RUN" "$T/opens" $what 2>/dev/null
+		"$HP_BUILD/hotpath" report -f json opens >"$T/opens.$what"
+	done
+	jq -e '.functions_cpu.sample_count >= 50' "$T/opens.add" ||
+		skip "no CPU samples here"
+	jq -r '.findings[] | .rule + " " + .text' "$T/opens.add" | tee "$T/found"
+	grep -q '^open-per-item line_add (.*) opens and closes part.0 for each item' "$T/found"
+	run ! grep -q '^small-io' "$T/found"
+	jq -r '.findings[] | .rule + " " + .text' "$T/opens.read" | tee "$T/found"
+	grep -q '^open-per-item setting_read (.*) opens and closes part.0 for each item' "$T/found"
+	# Files that are only written are in no table.
+	HOTPATH_LIMIT=0 "$HP_BUILD/hotpath" report --report streams -f json opens |
+		jq -e '.streams.raw | length == 1 and .[0].instances == 60000 and .[0].items_yielded == 60000'
+	jq -r '.findings[] | .rule + " " + .text' "$T/opens.many" | tee "$T/found"
+	run ! grep -qE '^(open-per-item|small-io)' "$T/found"
+}

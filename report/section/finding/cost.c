@@ -255,12 +255,37 @@ static void block_add(struct hp_survey *survey, const struct hp_stall *block)
 			continue;
 		known->waits += block->waits;
 		known->ns += block->ns;
+		known->write_ns += block->write_ns;
+		known->file_ns += block->file_ns;
 		known->is_sync |= block->is_sync;
 		return;
 	}
 	survey->stalls = hp_xgrow(survey->stalls, survey->stall_count, &survey->stall_room,
 				  sizeof(*survey->stalls));
 	survey->stalls[survey->stall_count++] = *block;
+}
+
+static bool is_one_of(const char *name, const char *const *words)
+{
+	for (; *words; words++)
+		if (strstr(name, *words))
+			return true;
+	return false;
+}
+
+/* What the kernel did meanwhile. */
+static void entry_add(struct hp_report *report, uint32_t entry, struct hp_stall *block)
+{
+	static const char *const writes[] = { "write", "truncate", "fallocate", "sendfile", NULL };
+	static const char *const files[] = { "open",  "creat", "unlink", "rename", "link",
+					     "mkdir", "rmdir", "stat",	 "close",  NULL };
+	char *name = entry == HP_NONE ? NULL : hp_owner_entry_text(report, entry);
+
+	if (!name)
+		return;
+	block->write_ns = is_one_of(name, writes) ? block->ns : 0;
+	block->file_ns = !block->write_ns && is_one_of(name, files) ? block->ns : 0;
+	free(name);
 }
 
 void hp_stalls_make(struct hp_survey *survey)
@@ -276,15 +301,19 @@ void hp_stalls_make(struct hp_survey *survey)
 		const struct hp_model_stack *stack = &sampling->stacks[i];
 		const struct hp_owner *owner = &owners->of_stack[i];
 
-		if (stack->waits && !hp_offcpu_is_profiler(report, i))
-			block_add(survey, &(const struct hp_stall){
-						  .function = owner->function,
-						  .on = i ? hp_offcpu_cause(report, i) : "-",
-						  .is_sync = owner->is_sync,
-						  .is_join = owner->is_join,
-						  .waits = stack->waits,
-						  .ns = stack->blocked_ns,
-					  });
+		struct hp_stall block = {
+			.function = owner->function,
+			.is_sync = owner->is_sync,
+			.is_join = owner->is_join,
+			.waits = stack->waits,
+			.ns = stack->blocked_ns,
+		};
+
+		if (!stack->waits || hp_offcpu_is_profiler(report, i))
+			continue;
+		block.on = i ? hp_offcpu_cause(report, i) : "-";
+		entry_add(report, owner->entry, &block);
+		block_add(survey, &block);
 	}
 }
 

@@ -58,6 +58,17 @@ static double without_syncs_ns(const struct hp_survey *survey, const struct hp_s
 	return survey->wall_ns - rest > gain ? survey->wall_ns - rest : gain;
 }
 
+/* Of a function that does not wait for its own fsync. */
+static const char *advice_of(const struct hp_stall *block)
+{
+	if (block->write_ns > block->ns / 2)
+		return "waits for the disk in writes: write less, or let another thread do it.";
+	if (block->file_ns > block->ns / 2)
+		return "waits for the disk when it opens, creates or removes files: use fewer and "
+		       "larger ones.";
+	return "waits for the disk: read ahead, or read larger pieces.";
+}
+
 static void find(struct hp_survey *survey)
 {
 	const struct hp_stall *block = most_of(survey);
@@ -83,8 +94,7 @@ static void find(struct hp_survey *survey)
 			? hp_xprintf(
 				  "Write many records per fsync: %s waits for the disk again and again.",
 				  where)
-			: hp_xprintf("%s waits for the disk: read ahead, or read larger pieces.",
-				     where);
+			: hp_xprintf("%s %s", where, advice_of(block));
 	finding->facts =
 		hp_xprintf("%s waits for the disk, %s in all",
 			   hp_format_count(&count, block->waits), hp_format_time(&time, blocked));

@@ -12,7 +12,7 @@
  *
  * Folder: report/section/finding - patterns of waste, with bounds of their cost, and
  *   recommendations
- * May use: report/section/answer report/section/loop report/section/thread report/section/channel
+ * May use: report/section/answer report/section/loop report/section/stream report/section/thread report/section/channel
  *   report/section/channel/row report/section/wait report/section/memory
  *   report/section/cpu report/section/timing report/section/core report/name
  *   report/read report/base segment segment/layout util

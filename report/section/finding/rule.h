@@ -52,6 +52,8 @@ struct hp_stall {
 	bool is_join;
 	uint64_t waits;
 	uint64_t ns;
+	uint64_t write_ns;	/* of that: in write and the like, */
+	uint64_t file_ns;	/* in calls that open, create, rename or remove a file */
 };
 
 struct hp_survey {

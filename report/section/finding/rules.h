@@ -20,6 +20,7 @@
 	X(moves_elements) \
 	X(string_scan) \
 	X(copies) \
+	X(open_per_item) \
 	X(small_io) \
 	X(alloc_churn) \
 	X(leak) \

@@ -22,6 +22,8 @@ enum hp_sign {
 	HP_SIGN_SOCKET, /* the same on sockets */
 	HP_SIGN_DATA, /* the kernel copies the data of a call */
 	HP_SIGN_CALL, /* the innermost function is each call's fixed cost */
+	HP_SIGN_OPEN, /* files are opened, */
+	HP_SIGN_CLOSE, /* and closed */
 	HP_SIGN_SYNC, /* fsync */
 	HP_SIGN_START, /* fork, exec, exit */
 	HP_SIGNS

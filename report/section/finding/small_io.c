@@ -14,6 +14,7 @@
 #define CALL_MIN 0.2	/* of that: each call's fixed cost */
 #define DATA_MAX 0.45	/* of that: data are copied */
 #define WHOLE_MIN 0.6	/* of the function: it does little else */
+#define OPEN_MAX 0.2	/* of it, opening and closing: a buffer does not help then */
 #define DISK_MAX 0.05	/* of the wall time */
 
 static bool is_small(const struct hp_survey *survey, const struct hp_cost *cost, enum hp_sign mark)
@@ -22,7 +23,10 @@ static bool is_small(const struct hp_survey *survey, const struct hp_cost *cost,
 	double call = (double)cost->marked_ns[HP_SIGN_CALL];
 	double data = (double)cost->marked_ns[HP_SIGN_DATA];
 
-	return hp_cost_is_named(survey, cost) && cost->marked_samples[mark] >= HP_RULE_SAMPLES_OF &&
+	double opens = (double)(cost->marked_ns[HP_SIGN_OPEN] + cost->marked_ns[HP_SIGN_CLOSE]);
+
+	return hp_cost_is_named(survey, cost) && opens < OPEN_MAX * (double)cost->ns &&
+	       cost->marked_samples[mark] >= HP_RULE_SAMPLES_OF &&
 	       ns >= KERNEL_MIN * (double)cost->ns && call >= CALL_MIN * ns && data < DATA_MAX * ns;
 }
 
@@ -72,8 +76,8 @@ const struct hp_rule hp_rule_small_io = {
 	.pattern =
 		"At least 30% of a function's CPU time is spent below read, write, pread, pwrite "
 		"or lseek of files and pipes, less than 45% of that on copying data, and at "
-		"least 20% on each call's fixed cost; and there are hardly any waits for the "
-		"disk.  If that is 60% "
+		"least 20% on each call's fixed cost; less than 20% on opening and closing files; and there "
+		"are hardly any waits for the disk.  If that is 60% "
 		"of the function, the gain is all of its CPU time.",
 	.wrong =
 		"The other side needs each piece at once; or the file does not support larger pieces, "

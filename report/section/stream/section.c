@@ -99,6 +99,7 @@ static const char *const kinds[HP_STREAM_KINDS] = {
 	[HP_STREAM_DIR] = "DIR",	 [HP_STREAM_ACCEPT] = "accept",
 	[HP_STREAM_TIMER] = "timerfd",	 [HP_STREAM_SIGNAL] = "signalfd",
 	[HP_STREAM_INOTIFY] = "inotify", [HP_STREAM_GINPUT] = "GInputStream",
+	[HP_STREAM_WRITTEN] = "FILE",
 };
 
 static void cell_name(const struct hp_cell *cell, struct hp_value *value)

@@ -122,6 +122,7 @@ static void row_add_up(struct build *b, const struct hp_stream *record, struct h
 
 	row->flags |= record->flags;
 	row->instances += record->instances;
+	row->same += record->name && record->instances ? 1 + record->same : 0;
 	for (int i = 0; i < HP_STREAM_ENDS; i++)
 		row->ended[i] += record->ended[i];
 	row->gaps.timed += record->gaps;
@@ -170,7 +171,6 @@ static void record_read(struct build *b, const struct hp_stream *record)
 	} else {
 		streams->rows =
 			hp_xgrow(streams->rows, streams->count, &b->room, sizeof(*streams->rows));
-		row.id = (uint32_t)streams->count + 1;
 		found = &streams->rows[streams->count++];
 		*found = row;
 	}
@@ -240,7 +240,7 @@ static void view_free(void *held)
 {
 	struct hp_streams *streams = held;
 
-	for (size_t i = 0; i < streams->count; i++) {
+	for (size_t i = 0; i < streams->all; i++) {
 		struct hp_stream_row *row = &streams->rows[i];
 
 		for (size_t n = 0; n < row->log_count; n++)
@@ -254,6 +254,29 @@ static void view_free(void *held)
 	}
 	free(streams->rows);
 	free(streams);
+}
+
+/* Files that are only written go to the end: they are no streams. */
+static void written_part(struct hp_streams *streams)
+{
+	struct hp_stream_row *written = hp_xcalloc(streams->count + 1, sizeof(*written));
+	size_t count = 0;
+
+	streams->all = streams->count;
+	streams->count = 0;
+	for (size_t i = 0; i < streams->all; i++) {
+		struct hp_stream_row *row = &streams->rows[i];
+
+		if (row->kind == HP_STREAM_WRITTEN)
+			written[count++] = *row;
+		else
+			streams->rows[streams->count++] = *row;
+	}
+	for (size_t i = 0; i < count; i++)
+		streams->rows[streams->count + i] = written[i];
+	for (size_t i = 0; i < streams->all; i++)
+		streams->rows[i].id = (uint32_t)i + 1;
+	free(written);
 }
 
 const struct hp_streams *hp_streams_of(const struct hp_report *asked)
@@ -273,7 +296,8 @@ const struct hp_streams *hp_streams_of(const struct hp_report *asked)
 	for (; hp_reader_step(reader, at, &process, sizeof(process));
 	     at = hp_reader_after(reader, at, process.next))
 		process_read(&b, &process);
-	for (size_t i = 0; i < streams->count; i++)
+	written_part(streams);
+	for (size_t i = 0; i < streams->all; i++)
 		streams->rows[i].name = name_of(report, &streams->rows[i]);
 	return streams;
 }

@@ -36,6 +36,7 @@ struct hp_stream_row {
 	char *name;	/* its name here */
 	uint32_t flags;	/* HP_STREAM_NAMES, ... */
 	uint64_t instances;
+	uint64_t same;	/* of these: with the first one's name, in one process at least */
 	uint64_t ended[HP_STREAM_ENDS];
 	uint64_t open;	/* of a process that runs */
 	uint64_t items;
@@ -49,6 +50,7 @@ struct hp_stream_row {
 struct hp_streams {
 	struct hp_stream_row *rows;
 	size_t count;
+	size_t all;	/* and after these, places that open files only to write them */
 	uint64_t lost;	/* instances without room */
 };
 

@@ -129,6 +129,83 @@ static void disk(void)
 		record(fd, i);
 }
 
+/* --- opening files --- */
+
+static FILE *log_stream;
+
+APART static void log_line(int i)
+{
+	if (!is_fixed || !log_stream)
+		log_stream = fopen("planted.log", "a");
+	if (!log_stream)
+		abort();
+	fprintf(log_stream, "line %d of a log\n", i);
+	if (!is_fixed)
+		fclose(log_stream);
+}
+
+static void opens(void)
+{
+	for (int i = 0; i < 40000; i++)
+		log_line(i);
+}
+
+APART static int setting(int fd)
+{
+	char text[64];
+
+	if (!is_fixed)
+		fd = open("planted.conf", O_RDONLY);
+	if (pread(fd, text, sizeof(text), 0) < 1)
+		abort();
+	if (!is_fixed)
+		close(fd);
+	return text[0];
+}
+
+static void opens_setting(void)
+{
+	int fd = open("planted.conf", O_CREAT | O_RDWR, 0600);
+
+	if (write(fd, "7\n", 2) != 2)
+		abort();
+	for (int i = 0; i < 100000; i++)
+		sink[0] += setting(fd);
+}
+
+/* Many files, once each. */
+APART static void part_read(int i)
+{
+	char name[64], text[64];
+	FILE *in;
+
+	snprintf(name, sizeof(name), "planted.part%d", i);
+	in = fopen(name, "r");
+	while (in && fgets(text, sizeof(text), in))
+		sink[0] += text[0];
+	if (in)
+		fclose(in);
+}
+
+static void parts(void)
+{
+	for (int i = 0; i < 20; i++) {
+		char name[64];
+		FILE *out;
+
+		snprintf(name, sizeof(name), "planted.part%d", i);
+		out = fopen(name, "w");
+		if (!out)
+			abort();
+		fputs("a line\n", out);
+		fclose(out);
+	}
+	for (int i = 0; i < 40000; i++)
+		part_read(i % 20);
+}
+
+/* --- waits for something else --- */
+
 APART static void wait_ready(void)
 {
 	if (!is_fixed)
@@ -685,6 +762,9 @@ static const struct {
 	{ "disk", disk },
 	{ "sleeps", sleeps },
 	{ "polls-flag", polls_flag },
+	{ "opens", opens },
+	{ "opens-setting", opens_setting },
+	{ "parts", parts },
 	{ "polls-peer", polls_peer },
 	{ "children", children },
 	{ "yields", yields },
