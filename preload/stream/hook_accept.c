@@ -71,15 +71,20 @@ static struct hp_stream_open *first_use(int fd, uintptr_t caller)
 	return hp_stream_opens(hp_stream_fd_key(fd), &wish);
 }
 
+/* An accepted socket is no channel, so its first use need not ask the kernel what it is. */
 static int accepted(int fd, int result, uintptr_t caller)
 {
 	struct hp_stream_open *open;
 	struct hp_stream_part *part;
 	int saved;
 
-	if (result < 0 || fd < 0 || !hp_stream_is_wanted || hp_is_early())
+	if (result < 0 || fd < 0 || hp_is_early())
 		return result;
 	saved = errno;
+	hp_channel_put(result, NULL, NULL);
+	errno = saved;
+	if (!hp_stream_is_wanted)
+		return result;
 	open = hp_stream_of(hp_stream_fd_key(fd));
 	if (!open) {
 		open = first_use(fd, caller);
