@@ -48,4 +48,13 @@ static inline uint64_t hp_gap_end(struct hp_local *me, const struct hp_frame *fr
 	return hp_gap_event(me, from, now, ticks - usual, mode);
 }
 
+/*
+ * A slow path that began at `since` ended calls without reading the clock. When it ends, it
+ * will, so the gap ends before it. Returns where the slow path's own time begins.
+ */
+static inline uint64_t hp_gap_cut(struct hp_local *me, uint64_t since)
+{
+	return hp_gap_end(me, me->top - 1, since, me->gap_mode);
+}
+
 #endif

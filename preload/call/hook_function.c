@@ -316,6 +316,7 @@ static void switch_note(struct hp_local *me)
 static struct hp_local *enter_ready(uintptr_t fn, uintptr_t cfa)
 {
 	struct hp_local *me = hp_local();
+	const struct hp_stack *stack;
 	uint64_t since;
 
 	if (me->state == HP_THREAD_UNBORN)
@@ -329,6 +330,7 @@ static struct hp_local *enter_ready(uintptr_t fn, uintptr_t cfa)
 		return NULL;
 	since = hp_clock(me);
 	hp_gate_shut(me);
+	stack = me->stack;
 	if (hp_stack_select(me, cfa) && hp_frame_row(me->top - 1)->fn == fn &&
 	    (me->top[-1].cfa | HP_GUEST_TAG) == (cfa | HP_GUEST_TAG))
 		hp_leave_down_to(me, me->top - 1);	/* again, after a handler that left by longjmp */
@@ -338,6 +340,9 @@ static struct hp_local *enter_ready(uintptr_t fn, uintptr_t cfa)
 		else if (!hp_stack_shrink(me))
 			break;
 	}
+	/* On another stack, this one's calls are not the gap's. */
+	if (me->stack == stack)
+		since = hp_gap_cut(me, since);
 	if (me->top == me->open_limit && !hp_stack_grow(me))
 		me->state = HP_THREAD_LOST;
 	if (me->state != HP_THREAD_BUSY)
@@ -517,6 +522,7 @@ static void exit_shut(struct hp_local *me, uintptr_t fn, uintptr_t cfa)
 
 static HP_COLD void exit_slow(uintptr_t fn, uintptr_t cfa)
 {
+	const struct hp_stack *stack;
 	struct hp_local *me;
 	struct hp_frame *f;
 	uint64_t since;
@@ -544,6 +550,7 @@ static HP_COLD void exit_slow(uintptr_t fn, uintptr_t cfa)
 	}
 	since = hp_clock(me);
 	hp_gate_shut(me);
+	stack = me->stack;
 	hp_stack_select(me, cfa);
 	hp_stack_untag(me);
 	f = hp_stack_has(me, fn) ? exit_frame(me, fn, cfa) : NULL;
@@ -553,6 +560,8 @@ static HP_COLD void exit_slow(uintptr_t fn, uintptr_t cfa)
 	} else {
 		exit_unpaired(me, cfa);
 	}
+	if (me->stack == stack)
+		since = hp_gap_cut(me, since);
 	hp_stack_return(me);
 	hp_gate_open(me, since);
 	errno = saved;

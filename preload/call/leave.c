@@ -451,6 +451,7 @@ void hp_leave_below(uintptr_t cfa)
 		while (hp_frame_is_call(me, me->top - 1) && me->top[-1].cfa < cfa)
 			hp_leave_down_to(me, me->top - 1);
 	while (!hp_frame_is_call(me, me->top - 1) && me->top[-1].cfa < cfa && hp_stack_shrink(me));
+	since = hp_gap_cut(me, since);
 	hp_stack_return(me);
 	hp_gate_open(me, since);
 	errno = saved;

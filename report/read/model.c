@@ -634,10 +634,12 @@ static void functions_count(struct hp_model *model)
 {
 	for (size_t i = 0; i < model->record_count; i++) {
 		struct hp_model_record *record = &model->records[i];
+		uint64_t running = hp_reader_gist_active(&model->reader, record->gist);
 
-		model->functions[record->function].running +=
-			hp_reader_gist_active(&model->reader, record->gist);
-		if (record->stamp != record->label_stamp)
+		model->functions[record->function].running += running;
+		/* Events below a caller that has not ended do not change its stamp. The function
+		 * that stands for uninstrumented callers has no calls. */
+		if (record->stamp != record->label_stamp || running || !record->stamp)
 			record_look(model, record);
 		record->label_stamp = record->stamp;
 	}

@@ -39,6 +39,8 @@
  *   recursion         quick() calls itself three times; 193 of 100 us
  *   soon              20 of 100 us, at random places among the first 10,000
  *   seldom            each 4000th call is other()'s; 20 of these take 100 us
+ *   jumps             193 of 100 us, of leaps(), which then end by longjmp
+ *   outside           193 of 100 us, called by a function that is not instrumented
  *   tens              40 ns instead of 4, so that one in 32 is sampled; 193 of 100 us
  *
  * It prints lines "truth NAME CALLS TOTAL_NS SELF_NS", "percentile P NS" of
@@ -46,6 +48,7 @@
  * makes context switches visible (preload/call/switch.h).
  */
 #include <math.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -378,6 +381,18 @@ ALONE void other(uint64_t ns)
 	work(ns);
 }
 
+static jmp_buf back;
+
+ALONE void leaps(uint64_t ns, bool is_left)
+{
+	KNOWN(leaps);
+	work(ns);
+	if (is_left) {
+		scope_end(&scope);
+		longjmp(back, 1);
+	}
+}
+
 ALONE void deep(uint64_t ns, int depth)
 {
 	KNOWN(deep);
@@ -465,7 +480,7 @@ static QUIET uint64_t drifting(long i)
 	return (uint64_t)(i * 8 / all_calls);
 }
 
-enum slow_who { QUICK, OTHER, BOTH, CALLER, DEEP, TENS, SOON, SELDOM };
+enum slow_who { QUICK, OTHER, BOTH, CALLER, DEEP, TENS, SOON, SELDOM, JUMPS, OUTSIDE };
 
 static const struct slow_shape {
 	const char *name;
@@ -493,6 +508,8 @@ static const struct slow_shape {
 	{ "tens", random_100us, TENS, 193 },
 	{ "soon", random_100us, SOON, 20 },
 	{ "seldom", random_100us, SELDOM, 20 },
+	{ "jumps", random_100us, JUMPS, 193 },
+	{ "outside", random_100us, OUTSIDE, 193 },
 };
 
 /* Where two functions take turns the odd calls are other()'s. */
@@ -510,6 +527,12 @@ static QUIET void one_call(long i, enum slow_who who, uint64_t more)
 	if (who == DEEP) {
 		deep(due, 3);
 		due = 0;
+	} else if (who == JUMPS) {
+		uint64_t slow_ns = due;
+
+		due = 0;
+		if (!setjmp(back))
+			leaps(4 + slow_ns, slow_ns != 0);
 	} else if (is_odd) {
 		other(4 + due);
 		due = 0;
@@ -521,11 +544,16 @@ static QUIET void one_call(long i, enum slow_who who, uint64_t more)
 	}
 }
 
+static QUIET void all_of(const struct slow_shape *shape)
+{
+	for (long i = 0; i < all_calls; i++)
+		one_call(i, shape->who, shape->more ? shape->more(i) : 0);
+}
+
 ALONE void callers(const struct slow_shape *shape)
 {
 	KNOWN(callers);
-	for (long i = 0; i < all_calls; i++)
-		one_call(i, shape->who, shape->more ? shape->more(i) : 0);
+	all_of(shape);
 }
 
 static QUIET bool run_slow(const char *name, long calls, long seed)
@@ -541,7 +569,10 @@ static QUIET bool run_slow(const char *name, long calls, long seed)
 			place_slow(slow_shapes[i].places, 64, 10000);
 		else
 			place_slow(slow_shapes[i].places, 10000, calls);
-		callers(&slow_shapes[i]);
+		if (slow_shapes[i].who == OUTSIDE)
+			all_of(&slow_shapes[i]);
+		else
+			callers(&slow_shapes[i]);
 		return true;
 	}
 	return false;
