@@ -27,6 +27,7 @@ FAULTS = [
         ("contended", True, "lock-contention"),
         ("lock-across-sleep", True, "lock-across-io"),
         ("lock-across-disk", True, "lock-across-io"),
+        ("write-lock", True, "lock-across-io"),
         ("disk", True, "disk-per-record"),
         ("sleeps", True, "sleeps"),
         ("polls-flag", True, "sleeps"),
@@ -67,6 +68,7 @@ HEALTHY = [
     ("polls-peer", "./planted polls-peer", ""),
     ("opens fixed", "./planted opens fixed", ""),
     ("parts", "./planted parts", ""),
+    ("write-lock fixed", "./planted write-lock fixed", "lock-contention"),  # readers and a writer
     ("cache", "./planted cache", ""),
     ("table", "./planted table", ""),
     ("gzip", "gzip -k -c words", ""),

@@ -12,11 +12,14 @@
 #include "report/section/finding/lock_held.h"
 #include "report/section/finding/rules.h"
 #include "report/section/wait/lock_section.h"
+#include "report/section/wait/lock_view.h"
 #include "report/section/wait/offcpu.h"
 
 #define HOLD_MIN 0.3 /* of the wall time */
 #define BLOCKED_MIN 0.3 /* of the holds */
 #define SEEN_MIN 0.3 /* of the longest waits: their holders were seen blocked meanwhile */
+#define RARE_MIN 0.2 /* the same, of a place that is not the one others waited for longest */
+#define RARE_LOOKS 16 /* such waits that are looked at */
 #define SYNC_MIN 0.2 /* of the waits for the disk: short ones have no system call */
 
 static const char *const kinds[] = { "disk", "sleep", "socket", "pipe", "poll", "child" };
@@ -142,7 +145,7 @@ static const char *kind_text(const char *kind)
 static void held_add(struct hp_survey *survey, const struct hp_lock_group *group,
 		     struct hp_finding *finding, const char *function)
 {
-	struct hp_lock_held held = hp_lock_held(survey, group);
+	struct hp_lock_held held = hp_lock_held(survey, group, false);
 	struct hp_text_cell blocked, waited;
 
 	if (held.waited_ns <= 0 || held.blocked_ns < SEEN_MIN * held.waited_ns)
@@ -199,24 +202,57 @@ static char *holder_name(struct hp_survey *survey, const struct hp_lock_group *g
 	return name;
 }
 
-static void group_look(struct hp_survey *survey, const struct hp_lock_group *group)
+/* How long the group's holder held it, as far as its side is known: a reader waits for a writer. */
+static double hold_ns(const struct hp_lock_group *group)
 {
-	struct blocked blocked;
+	return group->write_ns > 0 && group->holder.side == HP_SIDE_READ ? group->write_ns
+									 : group->hold_ns;
+}
+
+/* `is_rare`: others waited longer for another place, so it must have been seen blocked. */
+static bool holder_look(struct hp_survey *survey, const struct hp_lock_group *group, bool is_rare)
+{
+	char *function = holder_name(survey, group);
+	struct blocked blocked = blocked_sum(survey, function);
 	double all = 0;
 	size_t most = 0;
-	char *function;
+	bool is_it;
 
-	if (!hp_lock_group_is_worth(survey, group) || group->hold_ns < HOLD_MIN * survey->wall_ns)
-		return;
-	function = holder_name(survey, group);
-	blocked = blocked_sum(survey, function);
 	for (size_t i = 0; i < KINDS; i++) {
 		all += blocked.ns[i];
 		most = blocked.ns[i] > blocked.ns[most] ? i : most;
 	}
-	if (all >= BLOCKED_MIN * group->hold_ns)
+	is_it = all >= BLOCKED_MIN * hold_ns(group);
+	if (is_it && is_rare) {
+		struct hp_lock_held held = hp_lock_held(survey, group, true);
+
+		is_it = held.waited_ns > 0 && held.blocked_ns >= RARE_MIN * held.waited_ns;
+	}
+	if (is_it)
 		group_add(survey, group, function, most, &blocked);
 	free(function);
+	return is_it;
+}
+
+/* Waits for the place that made others wait most may only be a symptom: a queue behind another. */
+static void group_look(struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
+	struct hp_lock_group other = *group;
+
+	if (!hp_lock_group_is_worth(survey, group) || group->hold_ns < HOLD_MIN * survey->wall_ns ||
+	    holder_look(survey, group, false))
+		return;
+	for (size_t i = 0, looks = 0; i < locks->contest_count && looks < RARE_LOOKS; i++) {
+		if (!locks->contests[i].holder.address ||
+		    !hp_lock_group_has(survey, group, locks->contests[i].lock) ||
+		    hp_lock_contest_is_like(&locks->contests[i], &group->holder))
+			continue;
+		other.holder = locks->contests[i];
+		looks++;
+		if (holder_look(survey, &other, true))
+			return;
+	}
 }
 
 static void find(struct hp_survey *survey)
@@ -244,7 +280,9 @@ const struct hp_rule hp_rule_lock_across_io = {
 	.pattern =
 		"Threads wait for a lock (the rule lock-contention); it is held for at least 30% "
 		"of the wall time, and the function that held it was blocked on a disk, a timer, "
-		"a socket, a pipe or a child for at least 30% of the time that it held the lock.  If "
+		"a socket, a pipe or a child for at least 30% of the time that it held the lock.  If others waited longer for "
+		"another holder, which may only be a symptom, the blocked one counts if it was seen "
+		"blocked while others waited for it.  If "
 		"that was the disk, the gain is as with no waits for it at all.",
 	.wrong =
 		"The function waits before it takes the lock or after it releases it: only the "

@@ -62,6 +62,8 @@ static void row_add(struct hp_lock_group *group, const struct hp_lock_row *row, 
 		group->contended += sum->contended;
 		group->wait_ns += sum->wait_ticks * tick_ns;
 		group->hold_ns += sum->hold_ticks * tick_ns;
+		if (hp_lock_family(row->kind) == HP_LOCK_FAMILY_RWLOCK && side == HP_SIDE_WRITE)
+			group->write_ns += sum->hold_ticks * tick_ns;
 		if ((double)sum->wait_most * tick_ns > group->most_ns)
 			group->most_ns = (double)sum->wait_most * tick_ns;
 	}
@@ -75,7 +77,7 @@ struct sum {
 };
 
 /* Waits with an unknown holder count as one group. */
-static bool is_one_holder(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
+bool hp_lock_contest_is_like(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
 {
 	return a->holder.object == b->holder.object && a->holder.address == b->holder.address;
 }
@@ -99,7 +101,7 @@ static struct sum largest(const struct hp_locks *locks, const struct hp_lock_gro
 		size_t at = 0;
 
 		if (!is_same(&locks->rows[group->first], &locks->rows[contest->lock]) ||
-		    (is_one == is_one_holder && !contest->holder.address))
+		    (is_one == hp_lock_contest_is_like && !contest->holder.address))
 			continue;
 		while (at < count && !is_one(sums[at].first, contest))
 			at++;
@@ -117,7 +119,7 @@ static struct sum largest(const struct hp_locks *locks, const struct hp_lock_gro
 
 static void waits_set(struct hp_lock_group *group, const struct hp_locks *locks, double tick_ns)
 {
-	struct sum holder = largest(locks, group, tick_ns, is_one_holder);
+	struct sum holder = largest(locks, group, tick_ns, hp_lock_contest_is_like);
 
 	group->longest_ns = largest(locks, group, tick_ns, is_one_waiter).ns;
 	if (holder.first) {

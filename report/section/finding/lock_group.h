@@ -16,6 +16,7 @@ struct hp_lock_group {
 	double wait_ns;
 	double most_ns;
 	double hold_ns;
+	double write_ns;	/* of that: exclusive; 0 = it is not a rwlock */
 	double longest_ns;	/* the longest total wait of a thread */
 	struct hp_lock_contest
 		holder;	/* waits for the place that made others wait most; address 0 = not known */
@@ -46,6 +47,9 @@ char *hp_lock_group_held(const struct hp_survey *survey, const struct hp_lock_gr
 /* Adds the row of the lock to the evidence. */
 void hp_lock_group_evidence(struct hp_survey *survey, const struct hp_lock_group *group,
 			    struct hp_finding *finding);
+
+/* Waits for the same place that held it. */
+bool hp_lock_contest_is_like(const struct hp_lock_contest *a, const struct hp_lock_contest *b);
 
 /* A lock, by its place in hp_locks.rows, is one of them. */
 bool hp_lock_group_has(struct hp_survey *survey, const struct hp_lock_group *group, uint32_t lock);

@@ -38,7 +38,7 @@ static uint64_t raw_ns(const struct hp_model *model, uint64_t ticks)
 		       : header->start.ns;
 }
 
-static void windows_make(struct windows *windows, const struct hp_lock_group *group)
+static void windows_make(struct windows *windows, const struct hp_lock_group *group, bool is_own)
 {
 	const struct hp_model *model = &windows->survey->report->model;
 	const struct hp_locks *locks = &hp_lock_view(windows->survey->report)->locks;
@@ -47,7 +47,8 @@ static void windows_make(struct windows *windows, const struct hp_lock_group *gr
 		const struct hp_lock_contest *contest = &locks->contests[i];
 
 		if (!contest->holder_tid || !contest->most_start || !contest->most ||
-		    !hp_lock_group_has(windows->survey, group, contest->lock))
+		    !hp_lock_group_has(windows->survey, group, contest->lock) ||
+		    (is_own && !hp_lock_contest_is_like(contest, &group->holder)))
 			continue;
 		windows->list[windows->count++] = (struct window){
 			.holder = contest->holder_tid,
@@ -77,13 +78,14 @@ static void event_add(void *context, const struct hp_event *event)
 	}
 }
 
-struct hp_lock_held hp_lock_held(struct hp_survey *survey, const struct hp_lock_group *group)
+struct hp_lock_held hp_lock_held(struct hp_survey *survey, const struct hp_lock_group *group,
+				 bool is_own)
 {
 	struct windows *windows = hp_xcalloc(1, sizeof(*windows));
 	struct hp_lock_held held;
 
 	windows->survey = survey;
-	windows_make(windows, group);
+	windows_make(windows, group, is_own);
 	if (windows->count)
 		hp_survey_events(survey, event_add, windows);
 	held = windows->held;

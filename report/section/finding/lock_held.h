@@ -16,6 +16,8 @@ struct hp_lock_held {
 	double blocked_ns; /* of that: their holders waited for something else */
 };
 
-struct hp_lock_held hp_lock_held(struct hp_survey *survey, const struct hp_lock_group *group);
+/* `is_own`: only waits for the place of group->holder. */
+struct hp_lock_held hp_lock_held(struct hp_survey *survey, const struct hp_lock_group *group,
+				 bool is_own);
 
 #endif

@@ -129,6 +129,46 @@ static void disk(void)
 		record(fd, i);
 }
 
+/* Readers have the lock most of the time, so they make each other's writer wait, too. */
+static pthread_rwlock_t config_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+APART static void config_reload(void)
+{
+	if (is_fixed)
+		usleep(4000);
+	pthread_rwlock_wrlock(&config_lock);
+	if (!is_fixed)
+		usleep(4000);
+	sink[48]++;
+	pthread_rwlock_unlock(&config_lock);
+}
+
+APART static void request_serve(long me)
+{
+	sink[me * 16] = compute(100000);
+	pthread_rwlock_rdlock(&config_lock);
+	sink[me * 16] += compute(100000);
+	pthread_rwlock_unlock(&config_lock);
+}
+
+static void *config_run(void *me)
+{
+	for (int i = 0; i < ((long)me ? 2500 : 150); i++) {
+		if (me) {
+			request_serve((long)me);
+		} else {
+			config_reload();
+			usleep(500);
+		}
+	}
+	return NULL;
+}
+
+static void write_lock(void)
+{
+	run_threads(config_run, 3);
+}
+
 /* --- opening files --- */
 
 static FILE *log_stream;
@@ -762,6 +802,7 @@ static const struct {
 	{ "disk", disk },
 	{ "sleeps", sleeps },
 	{ "polls-flag", polls_flag },
+	{ "write-lock", write_lock },
 	{ "opens", opens },
 	{ "opens-setting", opens_setting },
 	{ "parts", parts },
