@@ -10,6 +10,7 @@
 #include "preload/guest/self.h"
 #include "preload/thread/drop.h"
 #include "preload/thread/state.h"
+#include "util/assert.h"
 
 #define HP_HEAP_CHUNK_FIRST 2048	/* of a heap with a path or two, */
 #define HP_HEAP_CHUNK_SECOND 8192	/* and with a few: */
@@ -28,21 +29,24 @@ __thread struct hp_heap_local *hp_heap_pointer = &hp_heap_unborn;
 bool hp_heap_is_wanted;
 bool hp_heap_proves;
 
-/* A thread that only waits needs a path or two. */
-static uint64_t chunk_size(const struct hp_heap *heap)
+/* A thread that only waits needs a path or two; but one path may have hundreds of steps. */
+static uint64_t chunk_size(const struct hp_heap *heap, uint64_t size)
 {
-	if (!heap->arena)
+	if (!heap->arena && size <= HP_HEAP_CHUNK_FIRST)
 		return HP_HEAP_CHUNK_FIRST;
-	return heap->site_count <= HP_SITES_FEW ? HP_HEAP_CHUNK_SECOND : HP_HEAP_CHUNK_NEXT;
+	if (heap->site_count <= HP_SITES_FEW && size <= HP_HEAP_CHUNK_SECOND)
+		return HP_HEAP_CHUNK_SECOND;
+	return HP_HEAP_CHUNK_NEXT;
 }
 
 void *hp_heap_take(struct hp_heap_local *me, uint64_t size)
 {
 	struct hp_heap *heap = me->heap;
-	uint64_t chunk = chunk_size(heap);
-	uint64_t at;
+	uint64_t chunk, at;
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
+	chunk = chunk_size(heap, size);
+	HP_ASSERT(size <= chunk);
 	if (heap->arena_end - heap->arena < size) {
 		hp_drop_check();
 		at = hp_segment_take(&hp_segment, chunk, HP_LINE);

@@ -9,6 +9,7 @@
 #include "preload/guest/self.h"
 #include "preload/thread/drop.h"
 #include "preload/thread/state.h"
+#include "util/assert.h"
 
 #define HP_CHUNK_WAITER 3072	/* of a waiter that waits once or twice, */
 #define HP_CHUNK_SECOND 8192	/* and with a few uses and contests: */
@@ -28,20 +29,23 @@ bool hp_lock_is_refused;
 /* --- room --- */
 
 /* Thousands of threads may wait once each: what they use is close together, on few pages. */
-static uint64_t chunk_size(const struct hp_waiter_local *me)
+static uint64_t chunk_size(const struct hp_waiter_local *me, uint64_t size)
 {
-	if (!me->waiter->arena)
+	if (!me->waiter->arena && size <= HP_CHUNK_WAITER)
 		return HP_CHUNK_WAITER;
-	return me->known_count <= HP_KNOWN_FEW ? HP_CHUNK_SECOND : HP_CHUNK_NEXT;
+	if (me->known_count <= HP_KNOWN_FEW && size <= HP_CHUNK_SECOND)
+		return HP_CHUNK_SECOND;
+	return HP_CHUNK_NEXT;
 }
 
 void *hp_lock_take(struct hp_waiter_local *me, uint64_t size)
 {
 	struct hp_waiter *waiter = me->waiter;
-	uint64_t chunk = chunk_size(me);
-	uint64_t at;
+	uint64_t chunk, at;
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
+	chunk = chunk_size(me, size);
+	HP_ASSERT(size <= chunk);
 	if (waiter->arena_end - waiter->arena < size) {
 		/* Only the first thread's credentials count. */
 		if (me->tid == waiter->pid)

@@ -79,6 +79,46 @@ cached()
 	cached "$T/apart" 300
 }
 
+@test "paths: a few that are hundreds of frames deep fit into the record of a new thread" {
+	gcc -g -O1 -fno-optimize-sibling-calls -x c -o "$T/deep" - -lpthread <<-'EOF'
+		#include <pthread.h>
+		#include <stdlib.h>
+		static void *volatile kept[64];
+		static __attribute__((noinline)) int down(int depth, int place)
+		{
+			/* Two calls: paths of different places share only their first steps. */
+			if (depth && place >> depth % 3 & 1) {
+				down(depth - 1, place);
+				return kept[0] != NULL;
+			}
+			if (depth)
+				return down(depth - 1, place) + 2;
+			kept[place] = malloc(24);
+			return 0;
+		}
+		static void *run(void *data)
+		{
+			int first = *(int *)data;
+			for (int i = 0; i < 8; i++)
+				down(120, first + i);
+			return NULL;
+		}
+		int main(void)
+		{
+			pthread_t threads[8];
+			int places[8];
+			for (int i = 0; i < 8; i++)
+				pthread_create(&threads[i], NULL, run, (places[i] = 8 * i, &places[i]));
+			for (int i = 0; i < 8; i++)
+				pthread_join(threads[i], NULL);
+			return 0;
+		}
+	EOF
+	LD_PRELOAD=$HP_LIB "$T/deep"
+	sites '[(row["count"], row["total_bytes"], len(row["frames"])) for row in s["raw"]]'
+	[ "$(sites '[(row["count"], row["total_bytes"]) for row in s["raw"]].count((8, 192))')" = 8 ]
+}
+
 @test "paths: each of many is counted separately, even after the tables move into huge pages" {
 	HOTPATH_LIMIT=20 LD_PRELOAD=$HP_LIB "$T/wide" paths 3
 	[ "$(sites 's["total_count"] >= 1 << 14 and s["allocated_count"] >= 3 << 14')" = True ]
