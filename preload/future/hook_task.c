@@ -43,35 +43,48 @@ static void begun(const void *task, uintptr_t caller)
 	errno = saved;
 }
 
-static void *pointer_of(const void *real, const char *name, void *object)
-{
-	void *(*get)(void *) = (void *(*)(void *))(uintptr_t)hp_absent_beside(real, name);
+/* Asked of each task: what they found is kept. */
+static struct hp_absent cancellable_of = HP_ABSENT("g_task_get_cancellable");
+static struct hp_absent is_cancelled_of = HP_ABSENT("g_cancellable_is_cancelled");
+static struct hp_absent checks_of = HP_ABSENT("g_task_get_check_cancellable");
+static struct hp_absent error_quark = HP_ABSENT("g_io_error_quark");
 
-	return get ? get(object) : NULL;
+static void *cancellable(const void *real, void *task)
+{
+	void *(*get)(void *) =
+		(void *(*)(void *))(uintptr_t)hp_absent_beside(&cancellable_of, real);
+
+	return get ? get(task) : NULL;
 }
 
-static bool is_true_of(const void *real, const char *name, void *object)
+static bool is_true_of(struct hp_absent *absent, const void *real, void *object)
 {
-	int (*get)(void *) = (int (*)(void *))(uintptr_t)hp_absent_beside(real, name);
+	int (*get)(void *) = (int (*)(void *))(uintptr_t)hp_absent_beside(absent, real);
 
 	return get && get(object);
 }
 
-/* These take no lock. */
+/* The task's cancellable is cancelled.  These take no lock. */
+static bool is_asked(const void *real, void *task)
+{
+	void *object = cancellable(real, task);
+
+	return object && is_true_of(&is_cancelled_of, real, object);
+}
+
 static bool is_cancelled(const void *real, void *task)
 {
-	void *cancellable = pointer_of(real, "g_task_get_cancellable", task);
-
-	return cancellable && is_true_of(real, "g_cancellable_is_cancelled", cancellable) &&
-	       is_true_of(real, "g_task_get_check_cancellable", task);
+	return is_asked(real, task) && is_true_of(&checks_of, real, task);
 }
 
 static bool is_cancelled_error(const void *real, uint32_t domain, int code)
 {
-	uint32_t (*quark)(void) =
-		(uint32_t(*)(void))(uintptr_t)hp_absent_beside(real, "g_io_error_quark");
+	uint32_t (*quark)(void);
 
-	return code == IO_ERROR_CANCELLED && quark && domain == quark();
+	if (code != IO_ERROR_CANCELLED)
+		return false;
+	quark = (uint32_t(*)(void))(uintptr_t)hp_absent_beside(&error_quark, real);
+	return quark && domain == quark();
 }
 
 /* Before the real call: that may free the task, and another thread may reuse its address. */
@@ -153,16 +166,11 @@ HP_EXPORT void g_task_return_new_error(void *task, uint32_t domain, int code, co
 HP_EXPORT int g_task_return_error_if_cancelled(void *task)
 {
 	g_task_return_error_if_cancelled_type real = FIND(g_task_return_error_if_cancelled);
-	void *cancellable;
 
 	if (!real)
 		return 0;
 	/* Only then it returns: the task's own wish to check does not matter. */
-	if (is_counted()) {
-		cancellable = pointer_of(ADDRESS(real), "g_task_get_cancellable", task);
-		if (cancellable &&
-		    is_true_of(ADDRESS(real), "g_cancellable_is_cancelled", cancellable))
-			end(ADDRESS(real), task, true);
-	}
+	if (is_counted() && is_asked(ADDRESS(real), task))
+		end(ADDRESS(real), task, true);
 	return real(task);
 }

@@ -111,7 +111,12 @@ void *hp_absent_find(const char *name, uintptr_t caller)
 	return (void *)search.found;
 }
 
-void *hp_absent_beside(const void *real, const char *name)
+static void search_one(struct search *search)
+{
+	dl_iterate_phdr(look_at_caller, search);
+}
+
+void *hp_absent_find_beside(const char *name, const void *real)
 {
 	struct search search = { .name = name, .at = (uintptr_t)real };
 	int saved;
@@ -119,7 +124,7 @@ void *hp_absent_beside(const void *real, const char *name)
 	if (!real || hp_is_early())
 		return NULL;
 	saved = errno;
-	dl_iterate_phdr(look_at_caller, &search);
+	search_one(&search);
 	errno = saved;
 	return (void *)search.found;
 }
@@ -174,20 +179,31 @@ static void remember(struct hp_absent *absent, const struct search *search, uint
 }
 
 /* Read the generation before the search: an object unloaded in between outdates the entry. */
+static void *meet(struct hp_absent *absent, struct search *search, void (*run)(struct search *))
+{
+	int saved = errno;
+	uint64_t generation = atomic_load_explicit(&hp_absent_generation, memory_order_acquire);
+
+	run(search);
+	/* Generated code is in no object, and every unload is reported. */
+	if (search->found && search->caller.section)
+		remember(absent, search, generation);
+	errno = saved;
+	return (void *)search->found;
+}
+
 HP_COLD void *hp_absent_meet(struct hp_absent *absent, uintptr_t caller)
 {
 	struct search search = { .name = absent->name, .at = caller };
-	uint64_t generation;
-	int saved;
 
 	if (hp_is_early())
 		return hp_early_find(absent->name, false);
-	saved = errno;
-	generation = atomic_load_explicit(&hp_absent_generation, memory_order_acquire);
-	search_all(&search);
-	/* Generated code is in no object, and every unload is reported. */
-	if (search.found && search.caller.section)
-		remember(absent, &search, generation);
-	errno = saved;
-	return (void *)search.found;
+	return meet(absent, &search, search_all);
+}
+
+HP_COLD void *hp_absent_meet_beside(struct hp_absent *absent, const void *real)
+{
+	struct search search = { .name = absent->name, .at = (uintptr_t)real };
+
+	return real && !hp_is_early() ? meet(absent, &search, search_one) : NULL;
 }

@@ -25,6 +25,7 @@
 #define HP_PRELOAD_GUEST_ABSENT_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "preload/guest/guest.h"
@@ -32,7 +33,7 @@
 /* The function called from one object. */
 struct hp_absent_found {
 	struct hp_absent_found *next;	/* set once, as begin and end */
-	uintptr_t begin, end;	/* of the callers' object */
+	uintptr_t begin, end;	/* of the callers' object, or the library */
 	_Atomic uint64_t generation;	/* stored after `real`; outdated = look up again */
 	_Atomic(void *) real;
 };
@@ -67,25 +68,44 @@ static inline void hp_absent_forget(void)
 	atomic_fetch_add_explicit(&hp_absent_generation, 1, memory_order_acq_rel);
 }
 
-/* The same without a cache; NULL = no loaded object has it. */
+/* Without a cache, as hp_absent_real() and hp_absent_beside(). */
 void *hp_absent_find(const char *name, uintptr_t caller);
+void *hp_absent_find_beside(const char *name, const void *real);
 
 void *hp_absent_meet(struct hp_absent *absent, uintptr_t caller);
 
-/* The function that the code at `caller` would call without us; NULL = none. */
-static inline void *hp_absent_real(struct hp_absent *absent, uintptr_t caller)
+/* What a look-up for this address found, if that is still valid; else NULL. */
+static inline void *hp_absent_known(struct hp_absent *absent, uintptr_t at)
 {
 	struct hp_absent_found *found = atomic_load_explicit(&absent->found, memory_order_acquire);
 	uint64_t now = atomic_load_explicit(&hp_absent_generation, memory_order_relaxed);
 
 	for (; found; found = found->next)
-		if (caller >= found->begin && caller < found->end &&
+		if (at >= found->begin && at < found->end &&
 		    atomic_load_explicit(&found->generation, memory_order_acquire) == now)
 			return atomic_load_explicit(&found->real, memory_order_relaxed);
-	return hp_absent_meet(absent, caller);
+	return NULL;
 }
 
-/* Another function of the library that contains `real`; NULL = not there. */
-void *hp_absent_beside(const void *real, const char *name);
+/* The function that the code at `caller` would call without us; NULL = none. */
+static inline void *hp_absent_real(struct hp_absent *absent, uintptr_t caller)
+{
+	void *found = hp_absent_known(absent, caller);
+
+	return found ? found : hp_absent_meet(absent, caller);
+}
+
+void *hp_absent_meet_beside(struct hp_absent *absent, const void *real);
+
+/*
+ * Another function of the library that contains `real`; NULL = not there. A function is looked up
+ * either by this or by hp_absent_real(), not by both.
+ */
+static inline void *hp_absent_beside(struct hp_absent *absent, const void *real)
+{
+	void *found = hp_absent_known(absent, (uintptr_t)real);
+
+	return found ? found : hp_absent_meet_beside(absent, real);
+}
 
 #endif

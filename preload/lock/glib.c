@@ -25,7 +25,7 @@ static void *nothing(void)
 
 static void find(void *place, const void *beside, const char *name)
 {
-	void *address = hp_absent_beside(beside, name);
+	void *address = hp_absent_find_beside(name, beside);
 
 	if (!address)
 		address = (void *)(uintptr_t)nothing;

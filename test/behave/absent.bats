@@ -27,7 +27,10 @@ b 2
 a 1
 load order 1
 beside 1
+beside 1
 not beside 1
+kept 1
+dropped 1
 load order 2" ]
 }
 

@@ -12,6 +12,7 @@
 #include "preload/guest/dynamic.c"
 
 static struct hp_absent real = HP_ABSENT("q");
+static struct hp_absent only_b = HP_ABSENT("only_b");
 
 static void say(const char *name, void *user)
 {
@@ -43,10 +44,14 @@ int main(int argc, char **argv)
 	say("b", dlsym(b, "user"));
 	say("a", dlsym(a, "user"));
 	say("load order", (void *)(uintptr_t)main);
-	printf("beside %d\n", hp_absent_beside(dlsym(b, "user"), "only_b") == dlsym(b, "only_b"));
-	printf("not beside %d\n", hp_absent_beside(dlsym(a, "user"), "only_b") == NULL);
+	for (int i = 0; i < 2; i++)
+		printf("beside %d\n",
+		       hp_absent_beside(&only_b, dlsym(b, "user")) == dlsym(b, "only_b"));
+	printf("not beside %d\n", hp_absent_beside(&only_b, dlsym(a, "user")) == NULL);
+	printf("kept %d\n", hp_absent_known(&only_b, (uintptr_t)dlsym(b, "user")) != NULL);
 	dlclose(a);
 	hp_absent_forget();
+	printf("dropped %d\n", hp_absent_known(&only_b, (uintptr_t)dlsym(b, "user")) == NULL);
 	say("load order", (void *)(uintptr_t)main);
 	return 0;
 }
