@@ -34,11 +34,9 @@
 static _Atomic uint32_t has_left;	/* the process is ending */
 static _Atomic uint32_t above;	/* no descriptor from here on was ever announced */
 
-/* False in a vfork child, which has its parent's memory; a forked one has not opened its own yet. */
 static bool is_ours(void)
 {
-	return !hp_self || hp_self->pid == 0 || hp_is_confined() ||
-	       hp_self->pid == (uint32_t)getpid();
+	return !hp_self_is_borrowed();
 }
 
 bool hp_channel_stat(int fd, struct stat *stat)
@@ -123,9 +121,11 @@ _Atomic uint64_t hp_channel_told[HP_FDS / 64];
 
 void hp_channel_tell(int fd)
 {
-	if ((unsigned)fd < HP_FDS)
-		atomic_fetch_or_explicit(&hp_channel_told[fd / 64], UINT64_C(1) << fd % 64,
-					 memory_order_relaxed);
+	if ((unsigned)fd >= HP_FDS)
+		return;
+	note_highest(fd);
+	atomic_fetch_or_explicit(&hp_channel_told[fd / 64], UINT64_C(1) << fd % 64,
+				 memory_order_relaxed);
 }
 
 HP_COLD void hp_channel_told_read(int fd, const void *buffer, size_t size)
@@ -484,11 +484,13 @@ void hp_channel_forget_range(unsigned first, unsigned last)
 	unsigned end = atomic_load_explicit(&above, memory_order_relaxed);
 	int saved;
 
+	if (end < hp_watch_end())
+		end = hp_watch_end();
 	if (!end)
 		return;
 	saved = errno;
 	for (unsigned fd = first; fd <= last && fd < end; fd++)
-		forget((int)fd);
+		hp_channel_forget((int)fd);
 	errno = saved;
 }
 

@@ -14,7 +14,8 @@
 _Atomic uint32_t hp_watch_owners[HP_FDS];
 static uint64_t datas[HP_FDS];
 static struct hp_watch_counts counts[INSTANCES];
-static _Atomic uint32_t above;	/* no higher descriptor is in an instance */
+static _Atomic uint32_t above;	/* no higher descriptor is in an instance, */
+static _Atomic uint32_t end;	/* or is one */
 
 struct hp_watch_counts *hp_watch_counts_of(int epoll_fd)
 {
@@ -52,22 +53,35 @@ static uint32_t put(int fd, uint32_t owner)
 	return before & ~HP_WATCH_INSTANCE;
 }
 
+uint32_t hp_watch_end(void)
+{
+	return atomic_load_explicit(&end, memory_order_relaxed);
+}
+
+static void note(_Atomic uint32_t *most, int fd)
+{
+	uint32_t before = atomic_load_explicit(most, memory_order_relaxed);
+
+	while (before <= (uint32_t)fd &&
+	       !atomic_compare_exchange_weak_explicit(most, &before, (uint32_t)fd + 1,
+						      memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
 void hp_watch_add(int epoll_fd, int fd, uint64_t data)
 {
 	struct hp_watch_counts *of = hp_watch_counts_of(epoll_fd);
-	uint32_t most = atomic_load_explicit(&above, memory_order_relaxed);
 
 	if (!of)
 		return;
 	add(&of->added);
+	note(&end, epoll_fd);
 	atomic_fetch_or_explicit(&hp_watch_owners[epoll_fd], HP_WATCH_INSTANCE,
 				 memory_order_relaxed);
 	if ((unsigned)fd >= HP_FDS)
 		return;
-	while (most <= (uint32_t)fd &&
-	       !atomic_compare_exchange_weak_explicit(&above, &most, (uint32_t)fd + 1,
-						      memory_order_relaxed, memory_order_relaxed))
-		;
+	note(&end, fd);
+	note(&above, fd);
 	__atomic_store_n(&datas[fd], data, __ATOMIC_RELAXED);
 	put(fd, (uint32_t)epoll_fd + 1);
 }
@@ -85,10 +99,19 @@ void hp_watch_remove(int epoll_fd, int fd)
 		put(fd, 0);
 }
 
+bool hp_watch_data(int epoll_fd, int fd, uint64_t *data)
+{
+	if ((unsigned)fd >= HP_FDS || !is_in(fd, epoll_fd))
+		return false;
+	*data = __atomic_load_n(&datas[fd], __ATOMIC_RELAXED);
+	return true;
+}
+
 bool hp_watch_is(int epoll_fd, int fd, uint64_t data)
 {
-	return (unsigned)fd < HP_FDS && is_in(fd, epoll_fd) &&
-	       __atomic_load_n(&datas[fd], __ATOMIC_RELAXED) == data;
+	uint64_t its;
+
+	return hp_watch_data(epoll_fd, fd, &its) && its == data;
 }
 
 int hp_watch_find(int epoll_fd, uint64_t data)

@@ -38,8 +38,12 @@ void hp_watch_remove(int epoll_fd, int fd);
 /* The descriptor with that data; -1 = none, or several. */
 int hp_watch_find(int epoll_fd, uint64_t data);
 
-/* It is in this instance, with that data. */
+/* It is in this instance, with `*data`. */
+bool hp_watch_data(int epoll_fd, int fd, uint64_t *data);
 bool hp_watch_is(int epoll_fd, int fd, uint64_t data);
+
+/* No descriptor from here on is in an instance, or is one. */
+uint32_t hp_watch_end(void);
 
 /* It is about to be closed, and is in an instance, or is one. */
 void hp_watch_close(int fd);

@@ -14,6 +14,7 @@
 #include "preload/channel/channel.h"
 #include "preload/future/future.h"
 #include "preload/guest/confine.h"
+#include "preload/guest/self.h"
 #include "preload/loop/connecting.h"
 
 static uint64_t key_of(int fd)
@@ -48,11 +49,12 @@ static const char *error_text(int error)
 static void begin(int fd, uintptr_t caller)
 {
 	struct hp_future *future = hp_future_of_code(HP_FUTURE_CONNECT, caller);
+	bool is_listed = is_open(fd);	/* of a socket whose close was not seen */
 
 	if (!future)
 		return;
 	hp_future_begin_at(future, key_of(fd));
-	if (!is_open(fd))
+	if (is_listed || !is_open(fd))
 		return;
 	hp_connecting_add(fd);
 	hp_channel_tell(fd);
@@ -77,7 +79,7 @@ static void told(int fd, int error)
 
 HP_COLD void hp_connect_returned(int fd, int error, uintptr_t caller)
 {
-	if (!hp_future_is_wanted())
+	if (!hp_future_is_wanted() || hp_self_is_borrowed())
 		return;
 	if (error == EINPROGRESS)
 		begin(fd, caller);
@@ -98,7 +100,7 @@ HP_COLD void hp_connect_asked(int fd, const void *value, const socklen_t *length
 {
 	int saved = errno, error;
 
-	if (*length >= sizeof(error) && is_open(fd)) {
+	if (*length >= sizeof(error) && is_open(fd) && !hp_self_is_borrowed()) {
 		memcpy(&error, value, sizeof(error));
 		told(fd, error || has_peer(fd) ? error : EALREADY);
 	}
@@ -112,7 +114,7 @@ static void waited(int fd, bool is_failed)
 {
 	struct hp_object_flight found;
 
-	if (!hp_objects_find(key_of(fd), &found))
+	if (!hp_objects_find(key_of(fd), &found) || hp_self_is_borrowed())
 		return;
 	if (!is_failed || has_peer(fd))
 		end(fd, HP_FUTURE_READY, NULL);

@@ -20,6 +20,11 @@ bool hp_self_is_me(void)
 	       hp_self->pid == (uint32_t)getpid();
 }
 
+bool hp_self_is_borrowed(void)
+{
+	return hp_self && hp_self->pid && !hp_is_confined() && hp_self->pid != (uint32_t)getpid();
+}
+
 bool hp_self_is_main(void)
 {
 	if (!hp_is_confined())

@@ -57,6 +57,12 @@ extern HP_HIDDEN struct hp_self *hp_self_before;
 /* True in the process that owns the record; false in a vfork child. */
 bool hp_self_is_me(void);
 
+/*
+ * True in a vfork child, which has its parent's memory, but its own descriptors.  A forked child
+ * that has made no record yet is none.
+ */
+bool hp_self_is_borrowed(void);
+
 /* Is the caller the process's first thread? */
 bool hp_self_is_main(void);
 

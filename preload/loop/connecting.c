@@ -9,6 +9,7 @@
 
 #include "preload/channel/watch.h"
 #include "preload/guest/above.h"
+#include "util/hash.h"
 
 #define LISTED 64
 
@@ -86,7 +87,8 @@ static bool is_listed(int wanted)
 HP_COLD void hp_connecting_polled(const struct pollfd *fds, nfds_t count)
 {
 	for (nfds_t i = 0; i < count; i++)
-		if (fds[i].revents & (POLLOUT | POLLERR | POLLHUP) && is_listed(fds[i].fd))
+		if (fds[i].revents & (POLLOUT | POLLERR | POLLHUP) &&
+		    hp_channel_is_told(fds[i].fd) && is_listed(fds[i].fd))
 			tell(fds[i].fd, fds[i].revents & (POLLERR | POLLHUP));
 }
 
@@ -100,15 +102,44 @@ HP_COLD void hp_connecting_selected(const fd_set *writes, int count)
 			tell(fd, true);
 }
 
+/* Those in an epoll instance; `seen` has a bit for each hash of their data. */
+struct watched {
+	int fds[LISTED];
+	uint64_t datas[LISTED];
+	int count;
+	uint64_t seen;
+};
+
+static uint64_t bit_of(uint64_t data)
+{
+	return UINT64_C(1) << (data * HP_HASH_GOLDEN >> 58);
+}
+
+static void watched_get(struct watched *watched, int epoll_fd)
+{
+	int at = 0, fd;
+
+	watched->count = 0;
+	watched->seen = 0;
+	while ((fd = next(&at)) >= 0)
+		if (hp_watch_data(epoll_fd, fd, &watched->datas[watched->count])) {
+			watched->seen |= bit_of(watched->datas[watched->count]);
+			watched->fds[watched->count++] = fd;
+		}
+}
+
+/* Most events are of other descriptors, so each is first compared with all at once. */
 HP_COLD void hp_connecting_epolled(int epoll_fd, const struct epoll_event *events, int count)
 {
-	for (int i = 0; i < count; i++) {
-		int at = 0, fd;
+	struct watched watched;
 
-		if (!(events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
+	watched_get(&watched, epoll_fd);
+	for (int i = 0; i < count && watched.count; i++) {
+		if (!(events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) ||
+		    !(watched.seen & bit_of(events[i].data.u64)))
 			continue;
-		while ((fd = next(&at)) >= 0)
-			if (hp_watch_is(epoll_fd, fd, events[i].data.u64))
-				tell(fd, events[i].events & (EPOLLERR | EPOLLHUP));
+		for (int k = 0; k < watched.count; k++)
+			if (watched.datas[k] == events[i].data.u64)
+				tell(watched.fds[k], events[i].events & (EPOLLERR | EPOLLHUP));
 	}
 }

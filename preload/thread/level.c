@@ -75,19 +75,13 @@ void hp_level_begin(void)
 
 /* ---- leaving ---- */
 
-/* A process that shares its parent's memory. */
-static bool is_borrowed(void)
-{
-	return hp_self && hp_self->pid && hp_self->pid != (uint32_t)getpid();
-}
-
 bool hp_level_has_changed(bool asks_namespace)
 {
 	struct hp_rights now;
 	int saved = errno;
 	bool has_changed = false;
 
-	if (rights_read(&now) && !is_borrowed()) {
+	if (rights_read(&now) && !hp_self_is_borrowed()) {
 		now.user_namespace = asks_namespace ? user_namespace() : 0;
 		has_changed = !hp_rights_are_same(&now, &rights);
 		if (has_changed)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * connects.c - connections that are not made at once, which end in each way: seen by poll, epoll, select, SO_ERROR, or
- * another connect; refused; closed too early. Prints how many were started, made, refused, given up,
+ * another connect; refused; closed too early, one by one or as a range, while a child of vfork
+ * uses the same numbers. Prints how many were started, made, refused, given up,
  * and how often one was asked for in vain. `bench COUNT`: ns of one, with its wait and close.
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -137,19 +141,47 @@ static void again(void)
 	}
 }
 
+static void close_each(const int *fds, int count)
+{
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+static void close_as_range(const int *fds, int count)
+{
+	(void)count;
+	close_range((unsigned)fds[0], UINT_MAX, 0);
+}
+
+/* It has the parent's memory, but other descriptors: its numbers mean other sockets. */
+static void in_vfork_child(const int *fds, int count, const struct sockaddr_in *to)
+{
+	pid_t child = vfork();
+
+	if (child == 0) {
+		for (int i = 0; i < count; i++)
+			close(fds[i]);
+		for (int i = 0; i < count; i++)
+			connect(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0),
+				(const struct sockaddr *)to, sizeof(*to));
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
 /* The queue of a listener that accepts none is full soon. */
-static void too_early(void)
+static void too_early(void (*close_all)(const int *, int))
 {
 	struct sockaddr_in full;
 	int other = listener(&full, 0), fds[8];
 
 	for (int i = 0; i < 8; i++)
 		fds[i] = start(&full);
-	for (int i = 0; i < 8; i++) {
+	in_vfork_child(fds, 8, &full);
+	for (int i = 0; i < 8; i++)
 		if (fds[i] >= 0)
 			give_up(fds[i]);
-		close(fds[i]);
-	}
+	close_all(fds, 8);
 	close(other);
 }
 
@@ -183,7 +215,8 @@ int main(int argc, char **argv)
 	each_way(wait_by_select);
 	each_way(wait_by_epoll);
 	again();
-	too_early();
+	too_early(close_each);
+	too_early(close_as_range);
 	printf("%d started, %d made, %d refused, %d given up, %d in vain\n", started, made, refused,
 	       given_up, in_vain);
 	close(listening);
