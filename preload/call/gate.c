@@ -12,7 +12,6 @@
 static void pending_to(struct hp_local *me, struct hp_row *row, uint64_t calls)
 {
 	row->calls += calls;
-	row->nested += calls;
 	me->block->untimed_signal += calls;
 }
 
