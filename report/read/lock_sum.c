@@ -114,6 +114,30 @@ void hp_lock_sum_add(struct hp_lock_sum *sum, const struct hp_use *use,
 		add_rest(sum, use, sums, samples, gap);
 }
 
+void hp_lock_sum_open(struct hp_lock_sum *sum, double ticks, bool is_timed)
+{
+	sum->is_estimated = true;
+	sum->rest.open += ticks;
+	sum->rest.open_most = larger(sum->rest.open_most, ticks);
+	sum->rest.open_untimed += !is_timed;
+}
+
+/*
+ * Adds holds that have not ended. The lower end excludes them: a lock that another thread
+ * released looks as if it were still held.
+ */
+static void finish_open(struct hp_lock_sum *sum)
+{
+	const struct hp_lock_rest *rest = &sum->rest;
+	double gap = rest->open_untimed > 0 ? rest->gap_most + HP_LOCK_SHORT : 0;
+
+	sum->hold_ticks += rest->open;
+	if (sum->hold_high >= 0)
+		sum->hold_high += rest->open + gap * rest->open_untimed;
+	if (sum->hold_most_high >= 0)
+		sum->hold_most_high = larger(sum->hold_most_high, rest->open_most + gap);
+}
+
 /* First parts beyond HP_LOCK_SHORT, estimated from the sampler's checks. */
 struct range {
 	double low;
@@ -153,8 +177,6 @@ void hp_lock_sum_finish(struct hp_lock_sum *sum, double clock_ticks, double most
 	sum->hold_low = larger(sum->hold_ticks - down, sure + rest->tail) - error;
 	sum->hold_low = larger(sum->hold_low, 0);
 	sum->hold_high = sum->hold_ticks + up + rest->blind + error;
-	if (most_ticks > 0 && sum->hold_high > most_ticks)
-		sum->hold_high = larger(most_ticks, sum->hold_ticks);
 	sum->hold_most_high = (double)sum->hold_most;
 	if (rest->count > 0)
 		sum->hold_most_high = larger(sum->hold_most_high,
@@ -165,6 +187,10 @@ void hp_lock_sum_finish(struct hp_lock_sum *sum, double clock_ticks, double most
 		sum->hold_low = 0;
 		sum->hold_high = -1;
 	}
+	if (rest->open > 0 || rest->open_untimed > 0)
+		finish_open(sum);
+	if (most_ticks > 0 && sum->hold_high > most_ticks)
+		sum->hold_high = larger(most_ticks, sum->hold_ticks);
 }
 
 bool hp_lock_sum_is_most_bound(const struct hp_lock_sum *sum)

@@ -27,6 +27,9 @@ struct hp_lock_rest {
 	double gap_most;	/* the longest */
 	double blind;	/* time without checks */
 	double most;	/* no marked hold took longer */
+	double open;	/* time of holds that have not ended, as far as known */
+	double open_most;	/* of the longest */
+	double open_untimed;	/* their number, without those whose start is known */
 	bool is_unknown;	/* recorded by an earlier version: all of that is unknown */
 };
 
@@ -57,6 +60,12 @@ struct hp_lock_sum {
  */
 void hp_lock_sum_add(struct hp_lock_sum *sum, const struct hp_use *use,
 		     const struct hp_hold_sums *sums, uint64_t samples, double gap);
+
+/*
+ * Adds a hold that has not ended, `ticks` of it known. Unless `is_timed`, it may have begun a gap
+ * between two checks earlier.
+ */
+void hp_lock_sum_open(struct hp_lock_sum *sum, double ticks, bool is_timed);
 
 /*
  * After all uses were added: computes hold_ticks and its interval.

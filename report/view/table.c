@@ -752,7 +752,9 @@ static const char *const estimates[HP_ESTIMATES] = {
 		"HOTPATH_TIMING=exact times all;\n"
 		"  even then, the hooks' cost is known only to some ns per call.\n",
 	[HP_ESTIMATE_HOLDS] =
-		"~ estimated: durations of short lock holds are sampled; HOTPATH_TIMING=exact times all.\n",
+		"~ estimated: durations of short lock holds are sampled;\n"
+		"  HOTPATH_TIMING=exact times all. A hold that had not ended counts,\n"
+		"  unless another thread released it.\n",
 	[HP_ESTIMATE_MESSAGES] =
 		"~ estimated: fast channels: every message counted, delays sampled.\n",
 	[HP_ESTIMATE_WAITS] =

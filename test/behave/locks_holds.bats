@@ -49,6 +49,29 @@ inside()
 	up_to_3 inside reading
 }
 
+# The end of a process is noticed somewhat later.
+kept()
+{
+	LD_PRELOAD=$HP_LIB "$T/holds" kept "$1" >"$T/said" || :
+	report_comes "$T/report" || return
+	python3 - "$T/report" "$T/said" <<-'END' || return
+	import json, sys
+	row = json.load(open(sys.argv[1]))["mutexes"]["raw"][0]
+	count, least, most, longest = map(int, open(sys.argv[2]).read().split()[1:])
+	print(row, least, most, longest)
+	assert row["count"] == count
+	assert row["acquire_total_low_ns"] <= most and row["acquire_total_high_ns"] >= least
+	assert row["acquire_total_ns"] > longest / 2, "the last hold is in the total"
+	assert row["acquire_max_high_ns"] is None or row["acquire_max_high_ns"] >= longest * 0.95
+	END
+	rm "$T/report"
+}
+
+@test "locks: a hold that has not ended is in the total" {
+	up_to_3 kept 0
+	up_to_3 kept 200000
+}
+
 @test "locks: HOTPATH_TIMING=exact times every hold" {
 	HOTPATH_TIMING=exact up_to_3 inside rare
 	[ "$(lock_rows mutexes sampled_count)" = "$(lock_rows mutexes count)" ]

@@ -38,6 +38,9 @@ static void rest_move(struct hp_lock_rest *to, struct hp_lock_rest *from)
 	to->gap = from->gap > to->gap ? from->gap : to->gap;
 	to->gap_most = from->gap_most > to->gap_most ? from->gap_most : to->gap_most;
 	to->most = from->most > to->most ? from->most : to->most;
+	to->open += from->open;
+	to->open_most = from->open_most > to->open_most ? from->open_most : to->open_most;
+	to->open_untimed += from->open_untimed;
 	to->is_unknown |= from->is_unknown;
 }
 

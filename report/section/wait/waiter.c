@@ -12,6 +12,7 @@
 #include "report/section/wait/lock_build.h"
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
+#include "segment/mark.h"
 
 /* Place + 1 of the lock of a use, 0 = unknown; and its side. */
 static uint32_t lock_of(const struct hp_lock_build *b, uint64_t use, uint32_t *side)
@@ -109,7 +110,49 @@ static void add_pending(struct hp_lock_build *b, const struct hp_waiter *waiter,
 		add_contest(b, &record, 1, held->waited, held->waited);
 }
 
-static void read_held(struct hp_lock_build *b, const struct hp_waiter *waiter, uint64_t modules)
+/* The last moment of the thread's process that is known. */
+static uint64_t end_of(const struct hp_lock_build *b, const struct hp_waiter *waiter)
+{
+	struct hp_process process;
+
+	if (hp_reader_copy(&b->model->reader, waiter->process, &process, sizeof(process)) &&
+	    process.end_ticks)
+		return process.end_ticks;
+	return b->model->end_ticks;
+}
+
+/* A hold that has not ended: since when is it known? 0 = at no time. */
+static uint64_t held_since(struct hp_lock_build *b, const struct hp_held *held, uint64_t use,
+			   uint64_t mark_at, uint64_t end)
+{
+	struct hp_mark mark;
+	struct hp_use record;
+	uint64_t hash;
+
+	if (held->start)
+		return held->start;
+	if (!hp_reader_copy(&b->model->reader, use, &record, sizeof(record)) ||
+	    !hp_reader_copy(&b->model->reader, mark_at, &mark, sizeof(mark)))
+		return 0;
+	hash = hp_mark_hash(use, record.count);
+	if (hp_seen_is_of(mark.seen, hash))
+		return mark.seen_at;
+	return hp_mark_is_of(mark.since, hash) ? end - hp_mark_until(mark.since, end) : 0;
+}
+
+/* `mark_at`: offset of its hp_mark. */
+static void add_open(struct hp_lock_build *b, const struct hp_waiter *waiter,
+		     const struct hp_held *held, struct hp_lock_sum *sum, uint64_t mark_at)
+{
+	uint64_t end = end_of(b, waiter);
+	uint64_t since = held_since(b, held, held->use - waiter->base, mark_at, end);
+
+	hp_lock_sum_open(sum, since && since < end ? (double)(end - since) : 0, held->start != 0);
+}
+
+/* `at`: offset of the waiter. */
+static void read_held(struct hp_lock_build *b, const struct hp_waiter *waiter, uint64_t at,
+		      uint64_t modules)
 {
 	struct hp_locks *locks = b->locks;
 
@@ -131,6 +174,9 @@ static void read_held(struct hp_lock_build *b, const struct hp_waiter *waiter, u
 		};
 		if (held->start && held->waited)
 			add_pending(b, waiter, held, lock - 1, side);
+		add_open(b, waiter, held, &locks->rows[lock - 1].sums[side],
+			 at + offsetof(struct hp_waiter, marks) +
+				 (uint64_t)i * sizeof(struct hp_mark));
 	}
 }
 
@@ -239,7 +285,7 @@ void hp_lock_read_waiters(struct hp_lock_build *b, uint64_t at, uint64_t modules
 		add_thread(b, &waiter, first);
 		read_orders(b, waiter.orders);
 		b->locks->untold += waiter.untold;
-		read_held(b, &waiter, modules);
+		read_held(b, &waiter, at, modules);
 		read_wait(b, &waiter, modules);
 	}
 }

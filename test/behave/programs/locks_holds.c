@@ -9,6 +9,7 @@
  * and the short ones took between nothing and their loop's time.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,26 @@ static void reading(void)
 	pthread_join(thread, NULL);
 }
 
+/* --- held until the process ends: the first hold of a lock, or after many short ones --- */
+
+static void kept(int count)
+{
+	static struct truth truth;
+	unsigned long since;
+
+	shorts(&mutex, &truth, count);
+	take(&mutex);
+	since = now();
+	spin(40 * MS);
+	truth.count++;
+	truth.longest = now() - since;
+	truth.least += truth.longest;
+	truth.most += truth.longest;
+	tell("mutex", &truth, 1);
+	fflush(stdout);
+	kill(getpid(), SIGKILL);
+}
+
 static void together(void *(*first)(void *), void *(*others)(void *), int count, const char *name)
 {
 	pthread_t threads[4];
@@ -247,6 +268,8 @@ int main(int argc, char **argv)
 		nested();
 	else if (strcmp(shape, "reading") == 0)
 		reading();
+	else if (strcmp(shape, "kept") == 0)
+		kept(argc > 2 ? atoi(argv[2]) : 0);
 	else
 		return 2;
 	return 0;
