@@ -9,7 +9,8 @@
 # default   with the sections recorded by default
 #
 # sqlite (four connections in one process), glib (GThreadPool, GAsyncQueue), python (threads, a queue, a
-# lock): processor time; redis (io-threads), nginx (one worker), node (http), postgres (pgbench, read only): µs
+# lock): processor time; redis (io-threads), nginx (one worker), node (http), memcached (two workers),
+# postgres (pgbench, read only): µs
 # per request, measured by the client. Alternating, ROUNDS (5) of each: the minimum, and on a second
 # line the medians with the quartiles of the runs without the library, which show the variation of
 # such runs. LOOK=DIR keeps a report of each there.
@@ -109,6 +110,18 @@ node()
 	wait $pid 2>/dev/null
 }
 
+memcached()
+{
+	local pid
+
+	(with "$1" memcached -u "$(id -un)" -t 2 -s "$work/memcached") >/dev/null 2>&1 &
+	pid=$!
+	until_it_answers "$out/waits_memcached" "$work/memcached" 16
+	"$out/waits_memcached" "$work/memcached" "${REQUESTS:-200000}"
+	kill $pid
+	wait $pid 2>/dev/null
+}
+
 # Its server refuses to be root.
 as_postgres=()
 [ "$(id -u)" != 0 ] || as_postgres=(setpriv --reuid=postgres --regid=postgres --clear-groups)
@@ -154,6 +167,7 @@ run()
 	redis.*) redis "$kind" ;;
 	nginx.*) nginx "$kind" ;;
 	node.*) node "$kind" ;;
+	memcached.*) memcached "$kind" ;;
 	postgres.*)
 		served "$kind" pgbench -n -S -c 4 -j 2 -T "${SECONDS_EACH:-3}" |
 			awk '/^tps = / { printf "%.3f", 1e6 / $3 }'
@@ -192,7 +206,7 @@ row()
 }
 
 printf '%-10s%13s%12s%12s\n' program none waits default
-for program in "${@:-sqlite glib python redis nginx node postgres}"; do
+for program in "${@:-sqlite glib python redis nginx node memcached postgres}"; do
 	for name in $program; do
 		case $name in
 		sqlite) compile -o "$out/waits_sqlite" test/bench/waits_sqlite.c -lsqlite3 -lpthread && row sqlite s ;;
@@ -205,8 +219,11 @@ for program in "${@:-sqlite glib python redis nginx node postgres}"; do
 		redis) have redis-server && have redis-benchmark && row redis µs ;;
 		nginx) have /usr/sbin/nginx && have ab && have curl && prepare_nginx && row nginx µs ;;
 		node) have node && have ab && have curl && row node µs ;;
+		memcached)
+			have memcached && compile -o "$out/waits_memcached" test/bench/waits_memcached.c && row memcached µs
+			;;
 		postgres) have postgres && have pgbench && prepare_postgres && row postgres µs ;;
-		*) echo "waits_programs.sh: no program '$name': sqlite, glib, python, redis, nginx, node, postgres" >&2; exit 2 ;;
+		*) echo "waits_programs.sh: no program '$name': sqlite, glib, python, redis, nginx, node, memcached, postgres" >&2; exit 2 ;;
 		esac
 	done
 done
