@@ -61,6 +61,8 @@ get()
 	local path=$1
 	shift
 	curl -s -m 20 -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' "$@" "${url%/}$path" >"$T/status"
+	# Checked like a report in a file.
+	[ "$path" != /report ] || cp "$BATS_TEST_TMPDIR/body" "$(mktemp "$BATS_TEST_TMPDIR/report.XXXXXX")"
 	cat "$BATS_TEST_TMPDIR/body"
 }
 

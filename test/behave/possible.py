@@ -8,7 +8,7 @@ than with its callees, nor one call longer than all; the tree's nodes are their 
 their callees; and all of it fits into the lifetimes of the threads.  Rows add up to their headline
 where all are there, and stay below it where some are left out.  Other files, incomplete and
 damaged ones are skipped; in one of a running program, whose counters change while they
-are read, only the signs are checked.  Prints contradictions, and then ends with 1.
+are read, only the signs and the bounds are checked.  Prints contradictions, and then ends with 1.
 """
 import json
 import re
@@ -89,9 +89,9 @@ class Checked:
         for key, value in row.items():
             if is_number(value) and key not in MAY_FALL and not key.endswith("_diff"):
                 self.holds(value >= 0 or section in PUBLISHED, section, name_of(row), key, value, "is negative")
+        self.bounds(section, row)
         if self.is_running:
             return
-        self.bounds(section, row)
         self.ranks(section, row)
         self.longest(section, row)
         for part, whole in (("sampled_count", "count"), ("sampled_calls", "calls"), ("allocating_calls", "calls"),
