@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,6 +68,14 @@ static cJSON *list_new(struct hp_snapshot *snapshot)
 	return list;
 }
 
+/* What is there instead may be no file. */
+static bool is_readable(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, R_OK) == 0;
+}
+
 /* The crate's console opens that file in its viewer.  It has the run so far. */
 static void profile_write(struct hp_snapshot *snapshot)
 {
@@ -75,7 +84,7 @@ static void profile_write(struct hp_snapshot *snapshot)
 
 	hp_profile_place_asked(report, NULL, NULL);
 	hp_profile_keep(report, NULL, NULL);
-	if (report->profile_path && access(report->profile_path, R_OK) != 0) {
+	if (report->profile_path && !is_readable(report->profile_path)) {
 		free(report->profile_path);
 		report->profile_path = NULL;
 	}

@@ -97,8 +97,14 @@ static struct hp_answer *taken(uint64_t pid)
 struct hp_answer *hp_stacks_render(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
 	const struct hp_model *model = &snapshot->report.model;
-	uint64_t pid = hp_request_number(request, "pid", model->reader.header.root_pid, UINT32_MAX);
+	char asked[32];
+	uint64_t pid = model->reader.header.root_pid;
 
+	/* Another process than the one that was meant must not be stopped. */
+	if (hp_request_get(request, "pid", asked, sizeof(asked)) &&
+	    !(pid = hp_request_number(request, "pid", 0, UINT32_MAX)))
+		return hp_answer_error(400, "processes lists them", "%s is not a process id",
+				       asked);
 	if (!hp_target_is_live(&snapshot->target))
 		return hp_answer_error(404, "sessions lists running programs",
 				       "The program has ended: its threads have no stacks");

@@ -99,6 +99,21 @@ void hp_profile_place_asked(struct hp_report *report, hp_complain complain, void
 	close(fd);
 }
 
+/* A pipe without a reader must not stop the report. */
+static int regular_open(int at, const char *name)
+{
+	int fd = openat(at, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct stat stat;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && ftruncate(fd, 0) == 0)
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
 /* Open and empty; -1 and errno. */
 static int file_open(const char *path)
 {
@@ -114,8 +129,7 @@ static int file_open(const char *path)
 	if (fstat(at, &stat) != 0 || stat.st_uid != geteuid())
 		errno = EPERM;
 	else
-		fd = openat(at, slash + 1, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-			    0600);
+		fd = regular_open(at, slash + 1);
 	close(at);
 	return fd;
 }

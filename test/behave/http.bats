@@ -461,6 +461,40 @@ END
 	gzip -dc "$path" | query 'len(a["threads"]) > 0' | grep True
 }
 
+@test "http: a snapshot whose profile became a pipe is taken nevertheless, without it" {
+	get /functions_cpu >/dev/null
+	[ "$(cat "$T/status")" = 200 ] || skip "nothing may be sampled here"
+	# A server of its own: the others wait for an answer if this one hangs.
+	url=$(serve "$pid" HOTPATH_PROFILE_DIR="$BATS_TEST_TMPDIR/profiles")
+	taken()
+	{
+		get /functions_cpu >"$BATS_TEST_TMPDIR/snapshot"
+		[ "$(query 'a["status"], a.get("captured_at_ms", 0) > '"$1" <"$BATS_TEST_TMPDIR/snapshot")" = "ready True" ]
+	}
+	get /functions_cpu/snapshot -X POST >/dev/null
+	eventually taken 0
+	path=$(query 'a["report"]["profile_path"]' <"$BATS_TEST_TMPDIR/snapshot")
+	rm "$path"
+	mkfifo "$path"
+	last=$(query 'a["captured_at_ms"]' <"$BATS_TEST_TMPDIR/snapshot")
+	get /functions_cpu/snapshot -X POST >/dev/null
+	eventually taken "$last"
+	[ "$(query 'a["report"]["profile_path"]' <"$BATS_TEST_TMPDIR/snapshot")" = /debug/pprof/profile ]
+}
+
+@test "http: stacks are those of the process that was asked for, or of none" {
+	url=$(serve "$pid" HOTPATH_METRICS_AUTH_TOKEN=s3cret)
+	for asked in abc -1 0 "" 0x1 "%20$pid" "$pid%0a" "$pid;1" 4294967296 99999999999999999999; do
+		echo "$asked"
+		get "/stacks?pid=$asked" -H "Authorization: s3cret" | query 'a["error"]'
+		status_is 400
+	done
+	for asked in 1 $$; do
+		get "/stacks?pid=$asked" -H "Authorization: s3cret" | query 'a["error"]' | grep "not a running process"
+		status_is 404
+	done
+}
+
 @test "http: profiles for pprof" {
 	for path in heap allocs mutex profile "profile?seconds=1"; do
 		get "/debug/pprof/$path" >"$BATS_TEST_TMPDIR/profile"
