@@ -468,7 +468,7 @@ END
 	url=$(serve "$pid" HOTPATH_PROFILE_DIR="$BATS_TEST_TMPDIR/profiles")
 	taken()
 	{
-		get /functions_cpu >"$BATS_TEST_TMPDIR/snapshot"
+		get /functions_cpu >"$BATS_TEST_TMPDIR/snapshot" || return
 		[ "$(query 'a["status"], a.get("captured_at_ms", 0) > '"$1" <"$BATS_TEST_TMPDIR/snapshot")" = "ready True" ]
 	}
 	get /functions_cpu/snapshot -X POST >/dev/null
