@@ -216,6 +216,11 @@ static size_t kept_lines(const struct hp_frames *frames, const struct hp_noted_p
 	return count;
 }
 
+static const char *kept_symbol(const struct hp_frames *frames, const struct hp_noted_place *kept)
+{
+	return hp_places_symbol(hp_symbols_places(frames->symbols, HP_PLACES_ALLOC), kept);
+}
+
 /* The last of them: the function that is called. */
 static char *kept_name(const struct hp_frames *frames, const struct hp_noted_place *kept)
 {
@@ -316,10 +321,10 @@ static void name_find(struct hp_frames *frames, struct hp_frame_place *place, ui
 		      uint64_t *start)
 {
 	const struct hp_noted_place *kept = kept_at(frames, place->object, address);
-	char *name = kept ? kept_name(frames, kept) : NULL;
-	const char *symbol = NULL;
+	const char *symbol = kept ? kept_symbol(frames, kept) : NULL;
+	char *name = kept && !symbol ? kept_name(frames, kept) : NULL;
 
-	if (name)
+	if (name || symbol)
 		*start = kept->start;
 	else
 		symbol = hp_symbols_near(frames->symbols, place->object, address, start);
@@ -351,9 +356,14 @@ static void place_name(struct hp_frames *frames, struct hp_frame_place *place)
 		pending_add(frames, place);
 }
 
+static uint64_t place_hash(uint32_t object, uint64_t address)
+{
+	return hp_hash_add(hp_hash_add(3, object), address) | 1;
+}
+
 static struct hp_frame_place *place_at(struct hp_frames *frames, uint32_t object, uint64_t address)
 {
-	uint64_t hash = hp_hash_add(hp_hash_add(3, object), address) | 1;
+	uint64_t hash = place_hash(object, address);
 	struct hp_frame_place *place;
 	uint32_t *number;
 	bool is_new;
@@ -481,6 +491,45 @@ const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t 
 		place_lines(frames, place);
 	frames->given_pending += place->is_pending || place->has_pending_lines;
 	return place;
+}
+
+static bool is_known(const struct hp_frames *frames, uint32_t object, uint64_t address)
+{
+	for (uint64_t hash = place_hash(object, address);; hash += 2) {
+		const uint32_t *number = hp_map_find(&frames->at, hash);
+
+		if (!number)
+			return false;
+		if (frames->places[*number].object == object &&
+		    frames->places[*number].address == address)
+			return true;
+	}
+}
+
+static bool has_lines(const struct hp_frames *frames, uint32_t object, uint64_t address)
+{
+	struct hp_frame_line lines[HP_FRAMES_MAX];
+	size_t count = is_libc(frames, object) ? 0
+					       : hp_symbols_lines(frames->symbols, object, address,
+								  lines, HP_FRAMES_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		free(lines[i].name);
+		free(lines[i].file);
+	}
+	return count != 0;
+}
+
+const char *hp_frames_symbol(const struct hp_frames *frames, uint32_t object, uint64_t address,
+			     bool wants_lines, uint64_t *start)
+{
+	const char *symbol;
+
+	if (!address || hp_symbols_places(frames->symbols, HP_PLACES_ALLOC) ||
+	    is_known(frames, object, address))
+		return NULL;
+	symbol = hp_symbols_near(frames->symbols, object, address - 1, start);
+	return symbol && wants_lines && has_lines(frames, object, address - 1) ? NULL : symbol;
 }
 
 uint64_t hp_frames_start(const struct hp_frames *frames, const struct hp_frame_place *place)

@@ -61,6 +61,14 @@ struct hp_frame_place *hp_frames_place(struct hp_frames *frames, uint32_t number
 const struct hp_frame_place *hp_frames_lines(struct hp_frames *frames, uint32_t object,
 					     uint64_t address);
 
+/*
+ * The symbol of a place that nobody asked about yet and that has no lines, as in the file, and its
+ * start: for a kept run, whose report makes a readable name of it if it is shown. NULL = hp_frames_at
+ * and hp_frames_lines have more, or there is none. Without `wants_lines` they are not looked for.
+ */
+const char *hp_frames_symbol(const struct hp_frames *frames, uint32_t object, uint64_t address,
+			     bool wants_lines, uint64_t *start);
+
 /* Start of the symbol at a place; UINT64_MAX = none. */
 uint64_t hp_frames_start(const struct hp_frames *frames, const struct hp_frame_place *place);
 

@@ -14,7 +14,7 @@
 
 void hp_places_read(struct hp_places *places, enum hp_places_of of, char *const *fields)
 {
-	static const char letters[][4] = { [HP_PLACES_CPU] = "kls", [HP_PLACES_ALLOC] = "KLS" };
+	static const char letters[][5] = { [HP_PLACES_CPU] = "kls", [HP_PLACES_ALLOC] = "KLSM" };
 	const char *letter =
 		fields[0][0] && !fields[0][1] ? strchr(letters[of], fields[0][0]) : NULL;
 
@@ -28,6 +28,10 @@ void hp_places_read(struct hp_places *places, enum hp_places_of of, char *const 
 		places->files = hp_xgrow(places->files, places->file_count, &places->file_room,
 					 sizeof(*places->files));
 		places->files[places->file_count++] = fields[1];
+	} else if (letter == letters[of] + 3) {
+		places->symbols = hp_xgrow(places->symbols, places->symbol_count,
+					   &places->symbol_room, sizeof(*places->symbols));
+		places->symbols[places->symbol_count++] = fields[1];
 	} else {
 		places->list =
 			hp_xgrow(places->list, places->count, &places->room, sizeof(*places->list));
@@ -43,6 +47,15 @@ void hp_places_read(struct hp_places *places, enum hp_places_of of, char *const 
 static const char *text_at(const char *const *texts, size_t count, uint64_t number)
 {
 	return number < count ? texts[number] : NULL;
+}
+
+const char *hp_places_symbol(const struct hp_places *places, const struct hp_noted_place *place)
+{
+	const char *number = place->frames + 1;
+
+	if (place->frames[0] != '~' || *number < '0' || *number > '9')
+		return NULL;
+	return text_at(places->symbols, places->symbol_count, strtoull(number, NULL, 10));
 }
 
 int hp_places_frame(const struct hp_places *places, char **at, const char **name, const char **file,
@@ -100,6 +113,7 @@ const struct hp_noted_place *hp_places_find(const struct hp_places *places, uint
 void hp_places_release(struct hp_places *places)
 {
 	free(places->names);
+	free(places->symbols);
 	free(places->files);
 	free(places->list);
 }

@@ -142,6 +142,40 @@ assert names[0] == "make" and names[1].startswith("fill") and names[2] == "main"
 END
 }
 
+@test "kept: C++ names of paths that were not shown, after the program is deleted" {
+	g++ -x c++ -O1 -o "$BATS_TEST_TMPDIR/mine" - <<'END'
+#include <cstdlib>
+namespace shop {
+template <int N> struct shelf {
+	__attribute__((noinline)) void *fill(unsigned char n) { return std::malloc(N + n) ?: this; }
+};
+template <int N> __attribute__((noinline)) void open(unsigned char n)
+{
+	shelf<N> one;
+	static void *volatile kept[256];
+	kept[n] = one.fill(n);
+	asm volatile("" : : : "memory");
+}
+}
+int main()
+{
+	for (int n = 0; n < 50; n++) {
+		shop::open<16>(n), shop::open<32>(n), shop::open<48>(n), shop::open<64>(n);
+		shop::open<80>(n), shop::open<96>(n), shop::open<112>(n), shop::open<128>(n);
+	}
+}
+END
+	HOTPATH_REPORT=alloc-sites HOTPATH_FUNCTIONS_LIMIT=2 "$HP_RUN" "$BATS_TEST_TMPDIR/mine" 2>/dev/null
+	again >"$BATS_TEST_TMPDIR/before"
+	rm "$BATS_TEST_TMPDIR/mine"
+	again >"$BATS_TEST_TMPDIR/after"
+	cmp "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after"
+	for n in 16 32 48 64 80 96 112 128; do
+		grep -q "shop::shelf<$n>::fill" "$BATS_TEST_TMPDIR/after"
+		grep -q "shop::open<$n>" "$BATS_TEST_TMPDIR/after"
+	done
+}
+
 @test "kept: other percentiles, focus, order" {
 	record -- "$T/app"
 	again -p 1,99 -F le -s name >"$BATS_TEST_TMPDIR/other"

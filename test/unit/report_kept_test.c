@@ -479,7 +479,7 @@ TEST(kept, each_byte_of_the_stream_with_its_low_bit_changed)
 /* A permitted text may be no valid number, or too large a one; lines and fields are missing. */
 TEST(kept, texts_of_noise)
 {
-	static const char pool[] = "ofpklsKLS\t\t\t\t\t\n\n\n-m.,0123456789abcdef\\x/";
+	static const char pool[] = "ofpklsKLSM~\t\t\t\t\t\n\n\n-m.,0123456789abcdef\\x/";
 	struct hp_segment segment;
 	struct fake fake;
 

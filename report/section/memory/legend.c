@@ -2,7 +2,7 @@
 /*
  * legend.c - see legend.h.
  *
- * Each step's function is known already. Lines and inlined functions cost
+ * A step that nobody asked about is kept with its symbol. Lines cost
  * more, so the steps with the most bytes come first, and after LINES_NS the
  * rest gets none.
  */
@@ -34,6 +34,7 @@ struct writer {
 	struct hp_frames *frames;
 	struct texts names;
 	struct texts files;
+	struct texts symbols;
 	uint32_t *functions;	/* of the frames' functions: number of the name + 1; 0 = none yet */
 	size_t function_room;
 	uint64_t deadline;
@@ -123,26 +124,58 @@ static void numbers_find(struct writer *writer, const struct hp_frame_place *pla
 	}
 }
 
+static void step_write(struct writer *writer, const struct hp_alloc_step *step, uint64_t start)
+{
+	fputs("S\t", writer->out);
+	hp_field_write_number(step->object, '\t', writer->out);
+	hp_field_write_address(step->address - 1, '\t', writer->out);
+	hp_field_write_address(start, '\t', writer->out);
+}
+
+/* Each symbol's text is in one place in memory. */
+static void symbol_write(struct writer *writer, const struct hp_alloc_step *step,
+			 const char *symbol, uint64_t start)
+{
+	bool is_new;
+	uint32_t *number =
+		hp_map_at(&writer->symbols.numbers, (uint64_t)(uintptr_t)symbol, &is_new);
+
+	if (is_new) {
+		*number = (uint32_t)writer->symbols.count++;
+		fprintf(writer->out, "%c\t", writer->symbols.letter);
+		hp_field_write(symbol, writer->out);
+		fputc('\n', writer->out);
+	}
+	step_write(writer, step, start);
+	fputc('~', writer->out);
+	hp_field_write_number(*number, '\n', writer->out);
+}
+
 static void place_write(struct writer *writer, const struct hp_alloc_step *step)
 {
 	const struct hp_frame_place *place;
 	struct numbers numbers[HP_FRAMES_MAX];
+	bool has_time;
+	const char *symbol;
 	uint64_t start;
 
 	if (step->object == HP_NONE || !step->address)
 		return;
+	has_time = hp_clock_raw_ns() < writer->deadline;
+	symbol = hp_frames_symbol(writer->frames, step->object, step->address, has_time, &start);
+	if (symbol) {
+		symbol_write(writer, step, symbol, start);
+		return;
+	}
 	place = hp_frames_at(writer->frames, step->object, step->address);
 	start = hp_frames_start(writer->frames, place);
 	/* An address without a symbol needs no name: it gets its object's name. */
 	if (start == UINT64_MAX)
 		return;
-	if (hp_clock_raw_ns() < writer->deadline)
+	if (has_time)
 		place = hp_frames_lines(writer->frames, step->object, step->address);
 	numbers_find(writer, place, numbers);
-	fputs("S\t", writer->out);
-	hp_field_write_number(step->object, '\t', writer->out);
-	hp_field_write_address(step->address - 1, '\t', writer->out);
-	hp_field_write_address(start, '\t', writer->out);
+	step_write(writer, step, start);
 	if (place->has_lines) {
 		frames_write(writer, place, numbers);
 	} else {
@@ -236,6 +269,7 @@ void hp_alloc_legend_write(struct hp_report *report, FILE *out)
 	struct writer writer = { .frames = hp_alloc_frames(report),
 				 .names = { .letter = 'K' },
 				 .files = { .letter = 'L' },
+				 .symbols = { .letter = 'M' },
 				 .deadline = hp_clock_raw_ns() + LINES_NS,
 				 .out = out };
 
@@ -247,4 +281,5 @@ void hp_alloc_legend_write(struct hp_report *report, FILE *out)
 	free(writer.files.list);
 	hp_map_release(&writer.names.numbers);
 	hp_map_release(&writer.files.numbers);
+	hp_map_release(&writer.symbols.numbers);
 }
