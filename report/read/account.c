@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/read/model.h"
 
@@ -90,6 +91,7 @@ static struct hp_model_run *image_read(struct hp_model *model, const struct hp_p
 						 record->start_ticks));
 	end_set(model, run, record, waited);
 	run->lacks_cpu = run->lacks_peak = !record->end_ticks || !record->ending;
+	run->drops = record->ending == HP_ENDING_DROP;
 	return run;
 }
 
@@ -124,7 +126,8 @@ void hp_account_read(struct hp_model *model, const struct hp_process *record, ui
 	is_lost = account.began == HP_BEGAN_FORK && record->ending == HP_ENDING_EXEC &&
 		  record->end_ticks;
 	run = image_read(model, record, is_lost ? none : account.name, account.waited, end_ticks);
-	run->count = account.began != HP_BEGAN_AGAIN;
+	run->is_again = account.began == HP_BEGAN_AGAIN;
+	run->count = !run->is_again;
 	run->base_cpu_ns = account.base_cpu_ns;
 	run->wall_ns += hp_model_ns(model, account.lead_ticks) + account.lead_ns;
 	run->cpu_ns = account.cpu_ns;
@@ -136,4 +139,21 @@ void hp_account_read(struct hp_model *model, const struct hp_process *record, ui
 	run->lacks_peak |= !account.peak_rss_kb;
 	if (run->is_root && account.children_cpu_ns > model->children_cpu_ns)
 		model->children_cpu_ns = account.children_cpu_ns;
+}
+
+void hp_account_settle(struct hp_model *model)
+{
+	struct hp_map again = HP_MAP_NONE;
+	bool is_new;
+
+	for (size_t i = 0; i < model->run_count; i++)
+		if (model->runs[i].is_again && model->runs[i].pid)
+			hp_map_at(&again, model->runs[i].pid, &is_new);
+	for (size_t i = 0; i < model->run_count; i++) {
+		struct hp_model_run *run = &model->runs[i];
+
+		if (run->drops && run->pid && !hp_map_find(&again, run->pid))
+			run->is_elsewhere = run->lacks_cpu = run->lacks_peak = true;
+	}
+	hp_map_release(&again);
 }

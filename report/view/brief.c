@@ -349,7 +349,8 @@ static char *program_remark(const struct hp_program *program)
 	bool is_mixed = program->root_runs && program->runs > program->root_runs;
 	double runs = (double)(program->runs - (is_mixed ? program->root_runs : 0));
 	double wall_ns = (double)(program->wall_ns - (is_mixed ? program->root_wall_ns : 0));
-	char *text = hp_xprintf("%s%s each", is_mixed ? "others " : "",
+	char *text = hp_xprintf("%s%s%s each", is_mixed ? "others " : "",
+				program->elsewhere ? "\342\211\245 " : "",
 				hp_format_time(&cell, wall_ns / runs));
 
 	if (program->failed)
@@ -360,6 +361,11 @@ static char *program_remark(const struct hp_program *program)
 		text = joined(text,
 			      hp_xprintf("%s ended unseen",
 					 hp_format_count(&count, program->unknown)),
+			      ", ");
+	if (program->elsewhere)
+		text = joined(text,
+			      hp_xprintf("%s dropped rights: the rest is not in this file",
+					 hp_format_count(&count, program->elsewhere)),
 			      ", ");
 	if (program->running)
 		text = joined(text,

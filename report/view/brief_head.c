@@ -12,12 +12,14 @@
 #include "report/section/answer/answer.h"
 #include "report/section/cpu/cpu.h"
 #include "report/section/finding/finding.h"
+#include "report/section/thread/process.h"
 #include "report/section/timing/function.h"
 #include "report/view/brief_part.h"
 
 #define DOT " \302\267 "
 #define LABEL "%-10s"
 #define LABEL_WIDTH 10
+#define IMAGES_MIN 10	/* more runs of programs than threads: those were not watched */
 #define PART_MIN 0.015	/* of the threads' time, to be shown */
 #define PARTS_TOLD 4
 #define NAMELESS_MIN 0.2	/* of the CPU time: code of one file without names */
@@ -155,15 +157,31 @@ static void title_write(struct hp_report *report, const struct hp_look *look, FI
 
 /* --- sums --- */
 
-static void time_write(const struct hp_answer_time *time, const struct hp_look *look, FILE *out)
+/*
+ * Most processes of a shell's loop end before the helper watches their threads. A few more than
+ * threads are images: one process that executed several programs.
+ */
+static char *threads_text(struct hp_report *report, const struct hp_answer_time *time)
+{
+	uint64_t runs = hp_programs_of(report)->runs;
+	const char *many = time->threads == 1 ? "" : "s";
+	struct hp_text_cell cell;
+
+	if (runs < time->threads + time->idle + time->unknown + IMAGES_MIN)
+		return hp_xprintf(LABEL "%zu thread%s: ", "time", time->threads, many);
+	return hp_xprintf(LABEL "%zu thread%s watched, of %s processes: ", "time", time->threads,
+			  many, hp_format_count(&cell, runs));
+}
+
+static void time_write(struct hp_report *report, const struct hp_answer_time *time,
+		       const struct hp_look *look, FILE *out)
 {
 	struct line line = line_begin(look, out);
 	struct hp_text_cell cell;
 
 	if (!time->threads)
 		return;
-	line_add(&line, hp_xprintf(LABEL "%zu thread%s: ", "time", time->threads,
-				   time->threads == 1 ? "" : "s"));
+	line_add(&line, threads_text(report, time));
 	for (size_t i = 0; i < time->count && i < PARTS_TOLD; i++) {
 		if (i && time->parts[i].ns < PART_MIN * time->life_ns)
 			break;
@@ -260,7 +278,7 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 	const struct hp_answer *answer = hp_answer_of(report);
 
 	title_write(report, look, out);
-	time_write(&answer->time, look, out);
+	time_write(report, &answer->time, look, out);
 	cpu_write(&report->model, answer, out);
 	memory_write(&report->model, answer, look, out);
 	launch_write(&answer->launch, look, out);

@@ -282,3 +282,43 @@ fits()
 	# A share of all is not above 100 %; the time is the lower bound.
 	grep -qE '^ *100% +≥ [0-9.]+ ms +ends ×2 .* 1 ended unseen' "$T/ends.out"
 }
+
+@test "brief: a process that dropped rights, in a segment without the rest of it, and in a kept run" {
+	[ "$(id -u)" = 0 ] || skip "only root can drop rights"
+	compile drops -fno-instrument-functions <<-'END'
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static volatile long sum;
+		static void compute(long steps)
+		{
+			for (long i = 0; i < steps; i++)
+				sum += i;
+		}
+		int main(void)
+		{
+			if (!fork()) {
+				if (setgid(65534) || setuid(65534))
+					return 1;
+				compute(400000000);
+				_exit(0);
+			}
+			return wait(NULL) < 0;
+		}
+	END
+	HOTPATH_SEGMENT_PATH=$T/segment "$HP_RUN" "$T/drops" 2>/dev/null
+	COLUMNS=160 "$HP_BUILD/hotpath" report "$T/segment" >"$T/bare"
+	cat "$T/bare"
+	grep -q '≥ .*drops ×2 .*others ≥ .*, 1 dropped rights: the rest is not in this file' "$T/bare"
+	"$HP_RUN" "$T/drops" 2>/dev/null
+	COLUMNS=160 "$HP_BUILD/hotpath" report drops >"$T/kept"
+	cat "$T/kept"
+	grep -q 'drops ×2' "$T/kept"
+	run ! grep -q 'dropped rights' "$T/kept"
+}
+
+@test "brief: the processes of a loop are not said to be the few threads that were watched" {
+	"$HP_RUN" sh -c 'i=0; while [ $i -lt 60 ]; do /bin/true; i=$((i + 1)); done' 2>/dev/null
+	COLUMNS=160 "$HP_BUILD/hotpath" report >"$T/loop"
+	cat "$T/loop"
+	grep -qE '^time +([0-9]+ threads? watched, of 61 processes|6[01] threads): ' "$T/loop"
+}

@@ -59,6 +59,7 @@ static void run_add(const struct hp_model *model, struct hp_programs *programs,
 	program->running += run->running;
 	program->failed += run->failed;
 	program->unknown += run->unknown;
+	program->elsewhere += run->is_elsewhere;
 	program->unmeasured += run->unmeasured;
 	program->wall_ns += run->wall_ns;
 	if (run->is_root) {
