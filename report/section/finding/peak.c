@@ -25,7 +25,7 @@ static char *advice_of(const char *path, bool is_left)
 				    path);
 }
 
-static char *facts_of(const struct hp_alloc_sum *sum, uint64_t heap, double rss, bool is_left)
+static char *facts_of(const struct hp_alloc_sum *sum, uint64_t heap, uint64_t rss, bool is_left)
 {
 	struct hp_text_cell bytes, all, resident, blocks;
 	char *left = is_left ? hp_xprintf(" in %s blocks that were not freed",
@@ -33,8 +33,7 @@ static char *facts_of(const struct hp_alloc_sum *sum, uint64_t heap, double rss,
 			     : hp_xstrdup("");
 	char *text = hp_xprintf("%s of %s on the heap%s; peak RSS %s",
 				hp_format_bytes(&bytes, (uint64_t)sum->peak_bytes),
-				hp_format_bytes(&all, heap), left,
-				hp_format_bytes(&resident, (uint64_t)rss));
+				hp_format_bytes(&all, heap), left, hp_format_bytes(&resident, rss));
 
 	free(left);
 	return text;
@@ -45,12 +44,13 @@ static void find(struct hp_survey *survey)
 	const struct hp_alloc_sum *sum;
 	struct hp_alloc_row *row = hp_site_most(survey, HP_SITE_PEAK, &sum);
 	uint64_t heap = survey->answer->heap_peak;
-	double rss = 1024 * (double)survey->report->model.peak_rss_kb;
+	uint64_t rss = survey->report->model.peak_rss_kb * 1024;
 	struct hp_finding *finding;
 	bool is_left;
 
 	if (!row || !hp_site_is_named(survey, row) || heap < HEAP_MIN ||
-	    rss < RSS_MIN * (double)heap || (double)sum->peak_bytes < PATH_MIN * (double)heap)
+	    (double)rss < RSS_MIN * (double)heap ||
+	    (double)sum->peak_bytes < PATH_MIN * (double)heap)
 		return;
 	finding = hp_finding_add(survey, &hp_rule_peak, hp_site_name(survey, row));
 	is_left = !survey->report->record.is_live && sum->live > 0 &&

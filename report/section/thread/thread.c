@@ -416,6 +416,7 @@ static uint64_t end_of(const struct hp_report *report, const struct hp_threads *
 	const struct hp_model *model = &report->model;
 	double ns = since_start_ns(model, birth->start);
 	const struct hp_model_process *image;
+	double ticks;
 
 	if (birth->end || report->record.is_live)
 		return birth->end;
@@ -424,7 +425,9 @@ static uint64_t end_of(const struct hp_report *report, const struct hp_threads *
 		return image_of(threads, birth->pid, HUGE_VAL) ? birth->start : 0;
 	if (image->is_running || (double)image->end_ns <= ns)
 		return 0;
-	return birth->start + (uint64_t)(((double)image->end_ns - ns) / model->ns_per_tick);
+	/* A damaged clock may make it anything. */
+	ticks = ((double)image->end_ns - ns) / model->ns_per_tick;
+	return ticks < (double)INT64_MAX ? birth->start + (uint64_t)ticks : birth->start;
 }
 
 /* Threads that the sampler never saw. */
