@@ -12,6 +12,7 @@
 
 #define SHORT_NS 2e7	/* runs that are too short to judge */
 #define BUSY 0.7	/* of the wall time: runs that compute */
+#define CALLEE_MIN 0.6 /* of a function: one function that it calls */
 #define ONE_CORE 1.1	/* in use, at most */
 #define IDLE 0.3	/* of the wall time: waits are sufficient evidence */
 #define POINTER(name) &hp_rule_##name,
@@ -99,15 +100,30 @@ static const char *cores_text(const struct hp_survey *survey)
 	return "";
 }
 
+/* What it calls, if that is most of it: perhaps work that is needed only once. */
+static char *callee_text(const struct hp_answer_cpu *function)
+{
+	const struct hp_answer_callee *callee = &function->callees[0];
+
+	if (!callee->name || (double)callee->ns < CALLEE_MIN * (double)function->ns)
+		return hp_xstrdup("");
+	return hp_xprintf(", most of it in %s%s", callee->is_kernel ? "the kernel's " : "",
+			  callee->name);
+}
+
 static char *computing_text(const struct hp_survey *survey)
 {
 	const struct hp_answer_cpu *most = &survey->answer->cpu[0];
 	double saved = hp_survey_worth(survey, (double)most->ns) / 2;
+	char *callee = callee_text(most);
+	char *text =
+		hp_xprintf("No known pattern of waste: it computes%s.  %s has %.0f%% of the CPU "
+			   "time%s; at twice its speed the run takes at most %.0f%% less.",
+			   cores_text(survey), most->name, 100 * (double)most->ns / survey->cpu_ns,
+			   callee, 100 * saved / survey->wall_ns);
 
-	return hp_xprintf("No known pattern of waste: it computes%s.  %s has %.0f%% of the CPU "
-			  "time; at twice its speed the run takes at most %.0f%% less.",
-			  cores_text(survey), most->name, 100 * (double)most->ns / survey->cpu_ns,
-			  100 * saved / survey->wall_ns);
+	free(callee);
+	return text;
 }
 
 /* The longest wait with a known cause; NULL = none is significant. */
