@@ -13,6 +13,8 @@ struct hp_open {
 	double calls;
 	double self;	/* ticks, without instrumented callees */
 	double outer;	/* ticks of calls not nested in another call of the function */
+	double late_self;	/* of these, at most so many passed after their process was killed */
+	double late_outer;
 };
 
 struct hp_opens {

@@ -265,9 +265,9 @@ static void settle_function(const struct hp_model *model, const struct hp_model_
 	f->tail_variance += sum->tail_variance;
 	f->total_doubt += sum->doubt + part->below_doubt + part->excess;
 	f->self_doubt += sum->doubt + part->direct_doubt + part->excess;
-	f->total_less += sum->slack_low;
+	f->total_less += sum->slack_low + sum->late_outer;
 	f->total_more += sum->slack_high;
-	f->self_less += part->own_less;
+	f->self_less += part->own_less + sum->late_self;
 	f->self_more += part->own_more;
 }
 
@@ -281,8 +281,8 @@ static void settle_node(const struct hp_model *model, struct hp_model_node *node
 
 	node->self_ns = part->own * model->ns_per_tick;
 	node->inclusive_ns = part->whole * model->ns_per_tick;
-	own += fmax(part->own_less, sum->tail_missing + part->own_more);
-	whole += fmax(sum->slack_low, sum->tail_missing + sum->slack_high);
+	own += fmax(part->own_less + sum->late_self, sum->tail_missing + part->own_more);
+	whole += fmax(sum->slack_low + sum->late_outer, sum->tail_missing + sum->slack_high);
 	node->self_error_ns = own * model->ns_per_tick;
 	node->inclusive_error_ns = whole * model->ns_per_tick;
 }

@@ -38,6 +38,11 @@
 #define DOUBT_CLOCK (1 / 256.0)	/* and this part of a clock read, */
 #define DOUBT_NS 3	/* but at most this per call, */
 #define DOUBT_EXACT_NS 5	/* or this, if clock reads are not serialising */
+#define FIRST_HIGH_NS 4000	/* the excess of a thread's first gaps may be so much larger, */
+#define FIRST_CALLS 64	/* and this many calls may have taken twice as long, */
+#define FIRST_LOW_NS 1000	/* or it may be so much smaller, */
+#define FIRST_FEW 16384	/* if the thread has at most so many calls, */
+#define FIRST_SHARE (1 / 16.0)	/* or the function this part of them */
 
 /* A row's numbers, forced to be consistent whatever was read. */
 struct facts {
@@ -244,7 +249,8 @@ bool hp_tree_row(struct hp_tree *tree, struct hp_model *model, uint64_t offset)
 		       model->records[record].function);
 	model->places[offset / HP_LINE] = HP_PLACE_ROW | node;
 	tree->rows = hp_xgrow(tree->rows, tree->row_count, &tree->row_room, sizeof(*tree->rows));
-	tree->rows[tree->row_count++] = (struct hp_tree_row){ offset, node, record };
+	tree->rows[tree->row_count++] =
+		(struct hp_tree_row){ .offset = offset, .node = node, .record = record };
 	return true;
 }
 
@@ -259,7 +265,7 @@ static bool is_apart(const struct hp_model *model, struct hp_model_record *recor
 	return record->is_apart;
 }
 
-static void add_row(struct hp_tree *tree, struct hp_model *model, const struct hp_tree_row *place,
+static void add_row(struct hp_tree *tree, struct hp_model *model, struct hp_tree_row *place,
 		    const struct hp_opens *opens)
 {
 	struct hp_model_record *record = &model->records[place->record];
@@ -271,6 +277,7 @@ static void add_row(struct hp_tree *tree, struct hp_model *model, const struct h
 	struct facts facts;
 	uint64_t stamp;
 
+	place->others = 0;
 	if (!there)
 		return;
 	memcpy(&row, there, sizeof(row));
@@ -278,7 +285,13 @@ static void add_row(struct hp_tree *tree, struct hp_model *model, const struct h
 	facts = facts_of(&row, open ? open : &none);
 	if (facts.sampled > 0)
 		facts.is_apart = is_apart(model, record);
+	if (open) {
+		tree->sums[place->node].late_self += open->late_self;
+		tree->sums[place->node].late_outer += open->late_outer;
+	}
 	add_facts(tree, model, place->node, &facts);
+	place->others = (float)facts.others;
+	place->mean = (float)(facts.sampled > 0 ? facts.body_ticks / facts.sampled : 0);
 	model->nodes[place->node].calls += row.calls;
 	function->calls += row.calls;
 	function->sampled += (uint64_t)facts.sampled;
@@ -308,6 +321,27 @@ static void doubts_of(struct hp_tree *tree, const struct hp_model *model)
 	tree->doubt_timed = fmin(most, DOUBT_SHARE * fmax(timed, counted));
 }
 
+/*
+ * The first gaps of a thread have only a guess of the usual time of a call (pace_guess in
+ * preload/call/leave.c), so their excess may be too small, or too small to be noticed. It is unknown whose
+ * calls these were: of a function with a large share of the thread's calls, probably.
+ */
+static void doubt_first(struct hp_tree *tree, const struct hp_model *model)
+{
+	double ns = 1 / model->ns_per_tick;
+
+	for (size_t i = 0; i < tree->row_count; i++) {
+		const struct hp_tree_row *row = &tree->rows[i];
+		struct hp_tree_sum *sum = &tree->sums[row->node];
+		double calls = (double)model->blocks[model->records[row->record].block].calls;
+
+		if (row->others <= 0 || (calls > FIRST_FEW && row->others < FIRST_SHARE * calls))
+			continue;
+		sum->slack_high += FIRST_HIGH_NS * ns + fmin(row->others, FIRST_CALLS) * row->mean;
+		sum->slack_low += FIRST_LOW_NS * ns;
+	}
+}
+
 void hp_tree_count(struct hp_tree *tree, struct hp_model *model, uint64_t now)
 {
 	struct hp_opens opens;
@@ -329,4 +363,5 @@ void hp_tree_count(struct hp_tree *tree, struct hp_model *model, uint64_t now)
 		add_row(tree, model, &tree->rows[i], &opens);
 	}
 	hp_opens_release(&opens);
+	doubt_first(tree, model);
 }

@@ -25,6 +25,8 @@ struct hp_tree_sum {
 	double doubt;	/* total uncertainty of the subtracted hook cost; calls here only */
 	double slack_low;	/* uncertainty below and above: untimed slow calls (gap.c) */
 	double slack_high;
+	double late_self;	/* of open calls, after their process was killed, at most */
+	double late_outer;
 	double sampled;	/* sampled outermost calls */
 	double slow;	/* of these, or timed along with them: far above the mean */
 	float timed_share;	/* all of the calls were timed */
@@ -38,6 +40,8 @@ struct hp_tree_row {
 	uint64_t offset;
 	uint32_t node;
 	uint32_t record;	/* place in model->records */
+	float others;	/* untimed calls, when they were last counted */
+	float mean;	/* ticks of the sampled ones */
 };
 
 struct hp_tree {

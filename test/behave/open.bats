@@ -127,6 +127,14 @@ killed()
 	program=
 	report_comes report
 	judge "$1" "$earliest" "$(clock)"
+	# How long it had been dead when that was noticed is not known.
+	python3 - "$1" <<-'EOF'
+		import json, sys
+		rows = {row["name"].split("::")[-1]: row for row in json.load(open("report"))["functions_timing"]["raw"]}
+		for name in (sys.argv[1], "main"):
+		    assert rows[name]["inclusive_low_ns"] <= rows[name]["inclusive_ns"] - 9.9e6, rows[name]
+		    assert rows[name]["inclusive_high_ns"] <= rows[name]["inclusive_ns"] * 1.5, rows[name]
+	EOF
 }
 
 @test "open: a call is waiting when the program is killed" {

@@ -278,6 +278,7 @@ static const struct hp_thread_others *others_of(const struct hp_threads *threads
 static bool first_times_set(struct hp_report *report, const struct hp_threads *threads,
 			    struct hp_thread_row *row, double *end_ns)
 {
+	const struct hp_model *model = &report->model;
 	uint32_t pid = row->thread->pid;
 	double since_ns = (double)row->thread->last_ns - (double)row->thread->life_ns;
 	const struct hp_thread_others *others = others_of(threads, pid);
@@ -292,6 +293,11 @@ static bool first_times_set(struct hp_report *report, const struct hp_threads *t
 	if (last->folded && *end_ns - since_ns > row->life_ns)
 		row->life_ns = *end_ns - since_ns;
 	row->is_ran_least = true;
+	/* A process that was killed, which had no other thread or child: it took all of it. */
+	if (last->ending == HP_ENDING_NONE && !last->is_running && threads->count == 1 &&
+	    model->process_count == 1 && !model->children_cpu_ns &&
+	    (double)model->cpu_ns > row->ran_ns)
+		row->ran_ns = fmin((double)model->cpu_ns, row->life_ns);
 	if (last->is_running || last->folded || last->ending == HP_ENDING_NONE ||
 	    last->ending == HP_ENDING_DROP || last->ending == HP_ENDING_EXEC)
 		return true;
