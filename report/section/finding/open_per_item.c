@@ -196,7 +196,7 @@ static void find(struct hp_survey *survey)
 
 static const struct hp_rule_over over[] = {
 	{ "small-io", .is_of_subject = true },
-	{ NULL },
+	{ .rule = NULL },
 };
 
 const struct hp_rule hp_rule_open_per_item = {
