@@ -342,9 +342,18 @@ static void memory_make(const struct hp_answer *answer, struct part *part)
 
 /* --- processes --- */
 
+/* Adds "3 failed", unless there is none. */
+static char *counted(char *text, uint64_t count, const char *what)
+{
+	struct hp_text_cell cell;
+
+	return count ? joined(text, hp_xprintf("%s %s", hp_format_count(&cell, count), what), ", ")
+		     : text;
+}
+
 static char *program_remark(const struct hp_program *program)
 {
-	struct hp_text_cell cell, count;
+	struct hp_text_cell cell;
 	/* The first process lasts as long as all of them: it says nothing about the others. */
 	bool is_mixed = program->root_runs && program->runs > program->root_runs;
 	double runs = (double)(program->runs - (is_mixed ? program->root_runs : 0));
@@ -353,25 +362,10 @@ static char *program_remark(const struct hp_program *program)
 				program->elsewhere ? "\342\211\245 " : "",
 				hp_format_time(&cell, wall_ns / runs));
 
-	if (program->failed)
-		text = joined(text,
-			      hp_xprintf("%s failed", hp_format_count(&count, program->failed)),
-			      ", ");
-	if (program->unknown)
-		text = joined(text,
-			      hp_xprintf("%s ended unseen",
-					 hp_format_count(&count, program->unknown)),
-			      ", ");
-	if (program->elsewhere)
-		text = joined(text,
-			      hp_xprintf("%s dropped rights: the rest is not in this file",
-					 hp_format_count(&count, program->elsewhere)),
-			      ", ");
-	if (program->running)
-		text = joined(text,
-			      hp_xprintf("%s still running",
-					 hp_format_count(&count, program->running)),
-			      ", ");
+	text = counted(text, program->failed, "failed");
+	text = counted(text, program->unknown, "ended unseen");
+	text = counted(text, program->elsewhere, "dropped rights: the rest is not in this file");
+	text = counted(text, program->running, "still running");
 	if (program->peak_rss_bytes)
 		text = joined(text,
 			      hp_xprintf("peak %s",

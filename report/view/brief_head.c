@@ -318,6 +318,7 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 	if (left && hp_text_width(left) + 2 > line.room) {
 		fputc('\n', out);
 		line = line_begin(look, out);
+		line_add(&line, hp_xstrdup("CPU time: "));
 	} else if (left) {
 		line_add(&line, hp_xstrdup("; "));
 	}

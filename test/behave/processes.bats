@@ -351,7 +351,7 @@ reported()
 	grep -q "About .* more of the children's CPU time is in no row" "$BATS_TEST_TMPDIR/table"
 }
 
-@test "processes: how many failed is a lower bound if nobody was told of an end" {
+@test "processes: the number of failures is a lower bound if an end went unseen" {
 	compile orphan <<-'EOF'
 		#include <signal.h>
 		#include <unistd.h>
