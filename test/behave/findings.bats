@@ -134,7 +134,9 @@ started()
 	jq -e '.findings == []' "$T/json"
 }
 
-@test "findings: requesting them alone records everything they need" {
+# Both record the same sections.
+alone_as_usual()
+{
 	HOTPATH_REPORT=findings "$HP_RUN" "$T/children" 12 2>/dev/null
 	"$HP_BUILD/hotpath" report --all -f json children >"$T/asked"
 	"$HP_RUN" "$T/children" 12 2>/dev/null
@@ -145,6 +147,14 @@ started()
 	for key in ("thread_states", "processes", "offcpu", "functions_cpu"):
 	    assert (key in asked) == (key in usual), key
 	END
+}
+
+@test "findings: requesting them alone records everything they need" {
+	# A run of 25 ms may end before anything was sampled.
+	for _ in {1..5}; do
+		! alone_as_usual || return 0
+	done
+	false
 }
 
 @test "findings: blocks that are never freed are a leak, those of a cache that drops its oldest are not" {
