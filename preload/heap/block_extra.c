@@ -132,6 +132,15 @@ bool hp_block_extra_put(uintptr_t address, struct hp_block_extra what)
 	return true;
 }
 
+bool hp_block_extra_look(uintptr_t address, struct hp_block_extra *what)
+{
+	const struct place *place = find(address);
+
+	if (place)
+		*what = place->what;
+	return place != NULL;
+}
+
 struct hp_block_extra hp_block_extra_take(uintptr_t address)
 {
 	struct hp_block_extra what = { .size = HP_SHADOW_LARGE };

@@ -19,6 +19,9 @@ struct hp_block_extra {
 /* Replaces an existing entry of that address.  False = no room.  errno is kept. */
 bool hp_block_extra_put(uintptr_t address, struct hp_block_extra what);
 
+/* The entry of a block in use; false = there is none, and `what` is kept. */
+bool hp_block_extra_look(uintptr_t address, struct hp_block_extra *what);
+
 /* And removes it; without an entry, the size is HP_SHADOW_LARGE. */
 struct hp_block_extra hp_block_extra_take(uintptr_t address);
 

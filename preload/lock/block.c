@@ -12,6 +12,7 @@
  */
 #include "preload/guest/readable.h"
 #include "preload/guest/self.h"
+#include "preload/heap/block_extra.h"
 #include "preload/heap/heap.h"
 #include "preload/heap/shadow.h"
 #include "preload/lock/lock.h"
@@ -34,23 +35,29 @@ static bool is_glibc_block(uintptr_t block, uint32_t size)
 }
 
 /*
- * How far after the start of its block an address is; HP_NO_PLACE = not known.
- * glibc's grain has two places where a block may begin: returns the candidate
- * that fits, if only one does.
+ * Where the block in this grain begins, at `address` or before; 0 = not known. glibc's grain has
+ * two places where a block may begin: returns the candidate that fits, if only one does. The word
+ * of a sampled or very large block has no size: its entry is kept by the block's exact address.
  */
-static uintptr_t inside_of(uintptr_t address, uintptr_t grain, uint32_t size)
+static uintptr_t block_in(uintptr_t grain, uintptr_t address, uint32_t size,
+			  struct hp_block_extra *extra)
 {
+	bool has_second = hp_shadow_grain == HP_SHADOW_USUAL && address >= grain + 16;
 	bool is_first, is_second;
 
+	if (size == HP_SHADOW_LARGE) {
+		if (hp_block_extra_look(grain, extra))
+			return grain;
+		return has_second && hp_block_extra_look(grain + 16, extra) ? grain + 16 : 0;
+	}
+	extra->size = size;
 	if (hp_shadow_grain != HP_SHADOW_USUAL)
-		return address - grain;
-	if (size == HP_SHADOW_LARGE)
-		return HP_NO_PLACE;
+		return grain;
 	is_first = is_glibc_block(grain, size);
-	is_second = address >= grain + 16 && is_glibc_block(grain + 16, size);
+	is_second = has_second && is_glibc_block(grain + 16, size);
 	if (is_first == is_second)
-		return HP_NO_PLACE;
-	return address - (is_first ? grain : grain + 16);
+		return 0;
+	return is_first ? grain : grain + 16;
 }
 
 /* The allocation path of the block that contains `address`; NULL = unknown. */
@@ -62,15 +69,22 @@ static const struct hp_step *step_of_block(uintptr_t address, uintptr_t most,
 
 	for (uintptr_t far = 0; far <= most && far <= base; far += grain) {
 		const struct hp_shadow_word *place = hp_shadow_find((void *)(base - far));
+		struct hp_block_extra extra = { .size = 0 };
 		const struct hp_site *site;
+		uintptr_t begin;
 
 		if (!place || !place->site)
 			continue;
 		/* The block begins somewhere in its grain. */
 		if (place->size != HP_SHADOW_LARGE && address - (base - far) >= place->size + grain)
 			return NULL;
-		block->inside = inside_of(address, base - far, place->size);
-		block->size = place->size == HP_SHADOW_LARGE ? 0 : place->size;
+		begin = block_in(base - far, address, place->size, &extra);
+		if (begin) {
+			if (address - begin >= extra.size)
+				return NULL;
+			block->inside = address - begin;
+		}
+		block->size = extra.size < UINT32_MAX ? (uint32_t)extra.size : 0;
 		site = hp_segment_at(&hp_segment, (uint64_t)place->site * HP_LINE, sizeof(*site));
 		return site ? (const struct hp_step *)((char *)hp_segment.header +
 						       (uint64_t)site->step *

@@ -173,6 +173,31 @@ setup()
 	[ "$(grep -c 'owned.c++:[0-9]*+0x18$' "$T/rows")" = 1 ]
 }
 
+@test "locks: a member keeps its name in the blocks whose lifetime is measured" {
+	# One block in 256 on average; they have no size in their word.
+	compile many <<-'EOF'
+		#include <pthread.h>
+		#include <stdlib.h>
+		typedef struct { int id; pthread_mutex_t lock; char peer[60]; } session;
+		int main(void)
+		{
+			for (int i = 0; i < 20000; i++) {
+				session *one = calloc(1, sizeof(*one));
+				pthread_mutex_init(&one->lock, NULL);
+				pthread_mutex_lock(&one->lock);
+				pthread_mutex_unlock(&one->lock);
+				pthread_mutex_lock(&one->lock);
+				pthread_mutex_unlock(&one->lock);
+			}
+			return 0;
+		}
+	EOF
+	with_us many
+	lock_rows mutexes label count | tee "$T/rows"
+	[ "$(grep -vc '^session::lock' "$T/rows")" = 0 ]
+	[ "$(awk '{ sum += $NF } END { print sum }' "$T/rows")" = 40000 ]
+}
+
 @test "locks: locks that the program names" {
 	with_us label
 	lock_rows mutexes label count objects | tee "$T/rows"
