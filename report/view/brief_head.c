@@ -165,12 +165,17 @@ static char *threads_text(struct hp_report *report, const struct hp_answer_time 
 {
 	uint64_t runs = hp_programs_of(report)->runs;
 	const char *many = time->threads == 1 ? "" : "s";
-	struct hp_text_cell cell;
+	struct hp_text_cell known, all;
 
-	if (runs < time->threads + time->idle + time->unknown + IMAGES_MIN)
-		return hp_xprintf(LABEL "%zu thread%s: ", "time", time->threads, many);
-	return hp_xprintf(LABEL "%zu thread%s watched, of %s processes: ", "time", time->threads,
-			  many, hp_format_count(&cell, runs));
+	hp_format_count(&known, time->threads);
+	if (runs >= time->threads + time->idle + time->unknown + IMAGES_MIN)
+		return hp_xprintf(LABEL "%s thread%s watched, of %s processes: ", "time",
+				  known.text, many, hp_format_count(&all, runs));
+	if (time->unknown)
+		return hp_xprintf(LABEL "%s of %s threads: ", "time", known.text,
+				  hp_format_count(&all,
+						  time->threads + time->idle + time->unknown));
+	return hp_xprintf(LABEL "%s thread%s: ", "time", known.text, many);
 }
 
 static void time_write(struct hp_report *report, const struct hp_answer_time *time,
@@ -191,8 +196,6 @@ static void time_write(struct hp_report *report, const struct hp_answer_time *ti
 	}
 	if (time->idle)
 		line_add(&line, hp_xprintf("; %zu idle", time->idle));
-	if (time->unknown)
-		line_add(&line, hp_xprintf("; %zu more not known", time->unknown));
 	fputc('\n', out);
 }
 

@@ -9,6 +9,7 @@
 
 #define WORD sizeof(uint64_t)
 #define FP_FRAME_MAX (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
+#define SYSCALL_SIZE 2	/* bytes of the instruction */
 
 bool hp_sample_walker_init(struct hp_sample_walker *walker, struct hp_spaces *spaces)
 {
@@ -125,6 +126,32 @@ static bool step_fp(struct hp_sample_walker *walker, struct hp_trail_frame *s)
 	return true;
 }
 
+/*
+ * In a system call that starts a thread: glibc ends the information of clone and clone3 before the
+ * call, since it does not hold for the new thread. The old one's return address is still where it
+ * was, if that leads to code with information.
+ */
+static bool step_clone(struct hp_sample_walker *walker, const struct hp_code *code, uint64_t local,
+		       struct hp_trail_frame *s)
+{
+	const struct hp_cfi_row *row =
+		hp_rows_find(&walker->rows, &code->cfi, local - SYSCALL_SIZE - 1);
+	const struct hp_map_entry *entry;
+	uint64_t ra, back;
+
+	if (!s->is_exact || row->kind != HP_ROW_SP || row->cfa_offset != (int32_t)WORD ||
+	    row->ra_offset != -1 || !load(walker, s->sp, &ra))
+		return false;
+	entry = hp_space_find(walker->spaces, walker->space, ra - 1);
+	if (!entry || !entry->code || !entry->code->cfi.header)
+		return false;
+	back = hp_space_place(entry, ra - 1).address + entry->code->bias;
+	if (hp_rows_find(&walker->rows, &entry->code->cfi, back)->kind == HP_ROW_NONE)
+		return false;
+	state_set(s, ra, s->sp + WORD, s->fp);
+	return true;
+}
+
 /* False = the walk ends here. */
 static bool step(struct hp_sample_walker *walker, const struct hp_code *code, struct hp_place place,
 		 struct hp_trail_frame *s)
@@ -144,7 +171,7 @@ static bool step(struct hp_sample_walker *walker, const struct hp_code *code, st
 		is_done = step_odd(walker, code, local, s);
 		break;
 	case HP_ROW_NONE:
-		is_done = step_fp(walker, s);
+		is_done = step_clone(walker, code, local, s) || step_fp(walker, s);
 		break;
 	default:
 		is_done = step_row(walker, row, s);

@@ -36,6 +36,7 @@ FAULTS = [
         ("children", True, "waits-for-children"),
         ("yields", False, "yield-spin"),
         ("uneven", True, "imbalance"),
+        ("threads", True, "thread-per-item"),
         ("queue-full", True, "queue-full"),
         ("queue-empty", True, "queue-empty"),
         ("slow-worker", True, "one-busy-thread"),
@@ -70,6 +71,7 @@ HEALTHY = [
     ("parts", "./planted parts", ""),
     ("write-lock fixed", "./planted write-lock fixed", "lock-contention"),  # readers and a writer
     ("cache", "./planted cache", ""),
+    ("large-threads", "./planted large-threads", ""),
     ("table", "./planted table", ""),
     ("gzip", "gzip -k -c words", ""),
     ("xz", "xz -T2 -k -c -2 words", ""),

@@ -35,6 +35,7 @@ struct state {
 	struct hp_owner nameless;	/* of code of the program without a name, inside both */
 	struct hp_owner file;	/* of a library's code without a name: its own thread */
 	bool is_entered;	/* the kernel's entry function is known */
+	uint32_t runtime;	/* the innermost function of the C library; HP_NONE = none */
 };
 
 struct build {
@@ -267,6 +268,7 @@ static void frame_note(struct build *b, struct state *state, uint32_t frame)
 		own_enter(&state->file, function, frame);
 		break;
 	default:
+		state->runtime = function;
 		callee_note(&state->own, function, name);
 		callee_note(&state->library, function, name);
 		callee_note(&state->nameless, function, name);
@@ -281,7 +283,39 @@ static bool is_main(const struct build *b, uint32_t function)
 	return strcmp(b->cpu->functions[function].name, "main") == 0;
 }
 
-/* Stacks without a function of the program: its loader, or the kernel as it starts and ends. */
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The C library before and after a thread's first function. */
+static bool is_thread_start(const struct build *b, const struct state *state)
+{
+	static const char *const outermost[] = { "clone", "__clone", "clone3", "__clone3",
+						 "start_thread" };
+	static const char *const innermost[] = {
+		"rseq_register_current_thread", "madvise",	   "__madvise",
+		"advise_stack_range",		"__nptl_free_tcb", "__nptl_deallocate_stack",
+		"__nptl_deallocate_tsd"
+	};
+	const char *first, *last;
+
+	if (state->own.callee == HP_NONE || state->runtime == HP_NONE)
+		return false;
+	first = b->cpu->functions[state->own.callee].name;
+	last = b->cpu->functions[state->runtime].name;
+	return is_one_of(first, outermost, sizeof(outermost) / sizeof(outermost[0])) &&
+	       (is_one_of(last, outermost, sizeof(outermost) / sizeof(outermost[0])) ||
+		is_one_of(last, innermost, sizeof(innermost) / sizeof(innermost[0])));
+}
+
+/*
+ * Stacks without a function of the program: its loader, or the kernel as it starts and ends; a
+ * thread likewise.
+ */
 static bool is_start(const struct build *b, const struct hp_owner *owner)
 {
 	static const char *const calls[] = { "execve", "execveat", "exit_group", "exit" };
@@ -290,9 +324,8 @@ static bool is_start(const struct build *b, const struct hp_owner *owner)
 	uint32_t object =
 		owner->callee == HP_NONE ? HP_NONE : b->cpu->functions[owner->callee].object;
 
-	for (size_t i = 0; call && i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (strcmp(calls[i], call) == 0)
-			return true;
+	if (call && is_one_of(call, calls, sizeof(calls) / sizeof(calls[0])))
+		return true;
 	return object != HP_NONE &&
 	       starts_with(hp_name_file(b->report->model.objects[object].path), "ld-");
 }
@@ -301,7 +334,7 @@ static struct hp_owner nobody_of(const struct build *b, const struct state *stat
 {
 	struct hp_owner owner = state->own;
 
-	owner.is_start = is_start(b, &owner);
+	owner.is_start = is_start(b, &owner) || is_thread_start(b, state);
 	return owner;
 }
 
@@ -353,7 +386,7 @@ static void owners_make(struct build *b, struct hp_owners *owners)
 	b->of_object = hp_xcalloc(model->object_count, 1);
 	for (size_t i = 0; i < model->object_count; i++)
 		b->of_object[i] = (uint8_t)kind_of_object(&model->objects[i]);
-	b->states[0] = (struct state){ nobody, nobody, nobody, nobody, false };
+	b->states[0] = (struct state){ nobody, nobody, nobody, nobody, false, HP_NONE };
 	owners->of_stack[0] = nobody;
 	for (uint32_t i = 1; i < owners->count; i++) {
 		stack_note(b, i);

@@ -13,6 +13,7 @@
 	X(disk_per_record) \
 	X(waits_for_children) \
 	X(process_per_item) \
+	X(thread_per_item) \
 	X(queue_full) \
 	X(queue_empty) \
 	X(one_busy_thread) \

@@ -370,6 +370,48 @@ static void uneven(void)
 	run_threads(uneven_run, 2);
 }
 
+#define ITEMS 20000
+
+static void *item_run(void *item)
+{
+	sink[0] += compute(500) + (long)item;
+	return NULL;
+}
+
+/* Fixed: all of them in one thread. */
+static void threads(void)
+{
+	pthread_t thread;
+
+	for (long i = 0; i < ITEMS; i++) {
+		if (is_fixed) {
+			item_run((void *)i);
+			continue;
+		}
+		pthread_create(&thread, NULL, item_run, (void *)i);
+		pthread_join(thread, NULL);
+	}
+}
+
+/* Many threads that each have enough to do. */
+static void *large_run(void *item)
+{
+	sink[(long)item % 2 * 16] = compute(3000000);
+	return NULL;
+}
+
+static void large_threads(void)
+{
+	pthread_t thread[2];
+
+	for (long i = 0; i < 300; i += 2) {
+		pthread_create(&thread[0], NULL, large_run, (void *)i);
+		pthread_create(&thread[1], NULL, large_run, (void *)(i + 1));
+		pthread_join(thread[0], NULL);
+		pthread_join(thread[1], NULL);
+	}
+}
+
 #define MESSAGE 4096
 static int queue[2];
 static long read_steps, write_steps;
@@ -810,6 +852,8 @@ static const struct {
 	{ "children", children },
 	{ "yields", yields },
 	{ "uneven", uneven },
+	{ "threads", threads },
+	{ "large-threads", large_threads },
 	{ "queue-full", queue_full },
 	{ "queue-empty", queue_empty },
 	{ "socket", socket_calls },

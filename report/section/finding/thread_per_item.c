@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread_per_item.c - a thread is made for each small piece of work.
+ */
+#include <stdlib.h>
+
+#include "report/base/format.h"
+#include "report/base/memory.h"
+#include "report/section/core/list.h"
+#include "report/section/finding/rules.h"
+#include "report/section/wait/lock_path.h"
+#include "report/section/wait/lock_section.h"
+#include "report/section/wait/lock_view.h"
+
+#define THREADS_MIN 200	/* of one place */
+#define LIFE_MAX 2e6	/* ns, on average */
+#define START_MIN 0.1	/* of the CPU time: the kernel makes and ends threads */
+#define ONLY 0.9	/* of the recorded threads: those without a record are counted here, too */
+#define CREATOR 3	/* times the lives: with the part of the thread that makes them */
+#define PLACES_MAX 64
+
+/* Threads that one place made. */
+struct place {
+	const struct hp_lock_birth *first;
+	uint64_t count;
+	double life_ns;
+};
+
+static bool is_of(const struct place *place, const struct hp_lock_birth *birth)
+{
+	const struct hp_lock_place *at = &place->first->at;
+
+	return place->first->pid == birth->pid && place->first->path == birth->path &&
+	       at->object == birth->at.object && at->address == birth->at.address;
+}
+
+/* The place that made most of them; false = none made any. */
+static bool most_of(struct hp_report *report, struct place *most)
+{
+	const struct hp_locks *locks = &hp_lock_view(report)->locks;
+	double ns = report->model.ns_per_tick;
+	struct place places[PLACES_MAX];
+	size_t count = 0;
+
+	*most = (struct place){ .count = 0 };
+	for (size_t i = 0; i < locks->birth_count; i++) {
+		const struct hp_lock_birth *birth = &locks->births[i];
+		size_t at = 0;
+
+		if (birth->end <= birth->start)
+			continue;
+		while (at < count && !is_of(&places[at], birth))
+			at++;
+		if (at == PLACES_MAX)
+			continue;
+		if (at == count)
+			places[count++] = (struct place){ .first = birth };
+		places[at].count++;
+		places[at].life_ns += (double)(birth->end - birth->start) * ns;
+		if (places[at].count > most->count)
+			*most = places[at];
+	}
+	return most->count > 0;
+}
+
+/* CPU time in which threads were made and ended, by their creator and by themselves. */
+static double start_ns(const struct hp_survey *survey)
+{
+	const struct hp_model_sampling *sampling = &survey->report->model.sampling;
+	const struct hp_owners *owners = hp_owners_of(survey->report);
+	double ns = 0;
+
+	for (size_t i = 1; i < owners->count; i++)
+		if (owners->of_stack[i].is_start && !sampling->stacks[i].is_profiler)
+			ns += (double)sampling->stacks[i].cpu_ns;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].marked_ns[HP_SIGN_START];
+	return ns;
+}
+
+/* CPU time that certainly remains: the program's own code. What it calls may be due to the threads. */
+static double work_ns(const struct hp_survey *survey)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].leaf_ns;
+	return ns;
+}
+
+/* Making a thread takes its creator's time, too, and each waits until the other one runs. */
+static double gain_of(const struct hp_survey *survey, const struct place *most, uint64_t all)
+{
+	double lives = most->life_ns / (double)most->count * (double)all;
+	double rest = survey->wall_ns - hp_survey_worth(survey, work_ns(survey));
+
+	return CREATOR * lives < rest ? CREATOR * lives : rest;
+}
+
+static void find(struct hp_survey *survey)
+{
+	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
+	struct hp_text_cell made, each, cpu;
+	struct hp_finding *finding;
+	double starts, gain;
+	struct place most;
+	uint64_t all;
+
+	if (survey->has_programs || !hp_survey_has_samples(survey))
+		return;
+	starts = start_ns(survey);
+	if (starts < START_MIN * survey->cpu_ns || !most_of(survey->report, &most))
+		return;
+	all = most.count;
+	if ((double)most.count >= ONLY * (double)locks->birth_count)
+		all += locks->birthless;
+	if (all < THREADS_MIN || most.life_ns > LIFE_MAX * (double)most.count)
+		return;
+	gain = gain_of(survey, &most, all);
+	if (!hp_survey_is_worth(survey, gain))
+		return;
+	finding = hp_finding_add(survey, &hp_rule_thread_per_item,
+				 hp_lock_holder_text(survey->report, &most.first->at,
+						     most.first->path));
+	finding->advice = hp_xprintf("%s makes %s threads, %s each: keep a few, and hand them the "
+				     "work through a queue.",
+				     finding->subject, hp_format_count(&made, all),
+				     hp_format_time(&each, most.life_ns / (double)most.count));
+	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) to start and end them",
+				    hp_format_time(&cpu, starts), starts / survey->cpu_ns * 100);
+	finding->gain_ns = gain;
+	finding->confidence = HP_LIKELY;
+	hp_finding_evidence(finding, &hp_threads_section, hp_xstrdup(finding->subject),
+			    hp_xstrdup(finding->facts));
+}
+
+static const struct hp_rule_over over[] = { { "page-faults", false },
+					    { "lock-contention", false },
+					    { NULL, false } };
+
+const struct hp_rule hp_rule_thread_per_item = {
+	.key = "thread-per-item",
+	.find = find,
+	.over = over,
+	.pattern =
+		"One place makes at least 200 threads that live for less than 2 ms on average, and at "
+		"least 10% of the CPU time is spent in the kernel to start and end threads.  The "
+		"gain is three times the lifetime of these threads, since their creator works and "
+		"waits for them as well; at most the wall time less the program's own code.",
+	.wrong = "Each thread does real work that needs a thread of its own.",
+	.verify = "Start as many threads as cores once, let them take work from a queue, and "
+		  "compare both with hotpath compare.",
+};
