@@ -6,6 +6,11 @@
  * The program's environment is the same as under `hotpath run`: only variables of our own
  * are set.  Before them, each command is run once as a warm-up: the first run of a
  * program reads its files from disk. Its duration also determines the sampling rate.
+ *
+ * The rate differs from pair to pair.  The kernel's clock samples at a fixed interval of CPU time.
+ * If that is in a simple ratio to the period of a program's loop, all samples of a run meet the
+ * same few places, and which ones is chance.  At one rate that is true of all runs of a program or
+ * of none; at ten different rates it is true of one or two, and a rank test does not mind those.
  */
 #include "report/compare/run.h"
 
@@ -26,12 +31,15 @@
 #include "report/base/place.h"
 
 /*
- * The fewer samples a run has, the larger a change must be to stand out: with 60 of a function, 12
- * % from run to run.  Short runs get a higher rate; a sample costs some 30 us, so not too high.
+ * Means of all pairs.  The fewer samples a run has, the larger a change must be to stand out: with
+ * 60 of a function, 12 % from run to run.  Short runs get a higher rate; a sample costs some 20 us,
+ * so not too high.
  */
 #define SAMPLES_HZ_MIN 999
-#define SAMPLES_HZ_MAX 2999
+#define SAMPLES_HZ_MAX 4400
 #define SAMPLES_A_RUN 1000
+#define RATES_APART 0.4	/* the highest less the lowest rate, as a part of their mean */
+#define GOLDEN 0.6180339887	/* multiples, without whole parts, are spread evenly over 0 to 1 */
 #define EXIT_NOT_RUN 125	/* and 126, 127: see report/command/run.h */
 #define EXIT_NOT_RUN_LAST 127
 
@@ -86,12 +94,20 @@ static void rate_set(unsigned int hz)
 	setenv("HOTPATH_CPU_HZ", text, 1);
 }
 
-/* The rate that gives each run with this CPU time SAMPLES_A_RUN samples, within the limits. */
-static unsigned int rate_for(double cpu_s)
+/* The rate that gives runs with this CPU time SAMPLES_A_RUN samples on average, within the limits. */
+static double rate_for(double cpu_s)
 {
 	if (cpu_s * SAMPLES_HZ_MAX <= SAMPLES_A_RUN)
 		return SAMPLES_HZ_MAX;
-	return (unsigned int)fmax(SAMPLES_HZ_MIN, SAMPLES_A_RUN / cpu_s);
+	return fmax(SAMPLES_HZ_MIN, SAMPLES_A_RUN / cpu_s);
+}
+
+/* Both runs of a pair have the same rate, so that they have the same cost. */
+static unsigned int rate_of_pair(double mean, size_t pair)
+{
+	double place = fmod((double)pair * GOLDEN, 1) - 0.5;
+
+	return (unsigned int)lrint(mean * (1 + RATES_APART * place));
 }
 
 static double cpu_seconds(const struct rusage *usage)
@@ -193,7 +209,7 @@ bool hp_compare_run_all(struct hp_compare *compare, const struct hp_compare_ask 
 	struct runner runner = { .ask = ask };
 	char folder[HP_HELPER_PATH];
 	bool is_fine = true, is_rate_ours = !getenv("HOTPATH_CPU_HZ");
-	double least_s = INFINITY;
+	double least_s = INFINITY, rate = SAMPLES_HZ_MIN;
 
 	hp_place_folder(folder);
 	hp_session_helper_path(runner.program, getenv("HOTPATH_BIN"), folder, "hotpath-run");
@@ -210,12 +226,14 @@ bool hp_compare_run_all(struct hp_compare *compare, const struct hp_compare_ask 
 		struct rusage usage = { 0 };
 
 		progress_show(i - first, 2 * (ask->runs + 1) - first);
+		if (i >= 2 && i % 2 == 0 && is_rate_ours)
+			rate_set(rate_of_pair(rate, i / 2));
 		is_fine = is_good(run_once(&runner, command, i % 2 ? ask->b_count : ask->a_count,
 					   &usage),
 				  command[0]);
 		least_s = fmin(least_s, cpu_seconds(&usage));
-		if (i == 1 && is_rate_ours)
-			rate_set(rate_for(least_s));
+		if (i == 1)
+			rate = rate_for(least_s);
 		if (is_fine && i >= 2)
 			is_fine = run_add(compare, &runner,
 					  i / 2 - 1 + (i % 2 ? compare->a.count : 0), seen,

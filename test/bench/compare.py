@@ -3,12 +3,14 @@
 #
 # compare.py record FOLDER [ROUNDS [PROGRAM...]] - records runs of test/bench/compare.c below FOLDER: in each round
 #     the program twice, then 10 % slower in one function, then with one more allocation per call.
-# All alternate. compare.py busy FOLDER ... - the same next to one busy loop.
+# All alternate. compare.py busy FOLDER ... - the same next to one busy loop. A second call adds more rounds.
 # compare.py judge FOLDER     - how often `hotpath compare` is wrong, and what it finds: a line for each program.
+#     It draws 10 or 5 rounds 60 times, so comparisons are not independent of each other: with 24 rounds a share is
+#     accurate to some five points.
+# compare.py apart FOLDER     - the same for rounds 1 to 10, 11 to 20, ...: independent.
 #
-# HP_BUILD is the build.  Runs take 0.13 s of CPU time, for which `hotpath compare --runs` takes 2999 samples a second.
-# Comparisons draw 10 or 5 rounds from the recorded ones, so they are not independent of
-# each other: with 24 rounds a share is accurate to some five points.
+# HP_BUILD is the build.  Runs take 0.13 s of CPU time, for which `hotpath compare --runs` takes 4400 samples a second
+# on average, from 3520 to 5280, another rate for each pair of runs.  HOTPATH_CPU_HZ sets one rate.
 import json
 import os
 import random
@@ -20,6 +22,7 @@ BUILD = os.environ.get("HP_BUILD", os.path.join(HERE, "..", "..", "build"))
 PROGRAMS = {"instrumented": ["-finstrument-functions"], "plain": [], "threads": ["-DTHREADS=2"]}
 VARIANTS = {"a": [], "same": [], "slower": ["-DSLOWER=10"], "more": ["-DMORE"]}
 DRAWS = 60
+HZ, APART, GOLDEN = 4400, 0.4, 0.6180339887  # as in report/compare/run.c
 
 
 def build(folder, program):
@@ -33,7 +36,9 @@ def build(folder, program):
 def run_once(folder, program, variant, number):
     place = os.path.join(folder, program, variant)
     segment = os.path.join(place, "segment")
-    environ = {**os.environ, "HOTPATH_CPU_HZ": os.environ.get("HOTPATH_CPU_HZ", "2999"), "HOTPATH_OUTPUT_FORMAT": "none", "HOTPATH_KEEP": "0",
+    rate = round(HZ * (1 + APART * (((number % 10) + 1) * GOLDEN % 1 - 0.5)))
+    environ = {**os.environ, "HOTPATH_CPU_HZ": os.environ.get("HOTPATH_CPU_HZ", str(rate)),
+               "HOTPATH_OUTPUT_FORMAT": "none", "HOTPATH_KEEP": "0",
                "HOTPATH_METRICS_SERVER_OFF": "1", "HOTPATH_SEGMENT_PATH": segment}
     if os.path.exists(segment):
         os.unlink(segment)
@@ -43,10 +48,15 @@ def run_once(folder, program, variant, number):
     os.unlink(segment)
 
 
+def count_of(folder, program):
+    return len([name for name in os.listdir(f"{folder}/{program}/more") if name.endswith(".json")])
+
+
 def record(folder, rounds, programs):
     for program in programs:
         build(folder, program)
-        for number in range(rounds):
+        first = count_of(folder, program)
+        for number in range(first, first + rounds):
             for variant in VARIANTS:
                 run_once(folder, program, variant, number)
 
@@ -71,14 +81,13 @@ def changes(said):
     return times, counts
 
 
-def line(folder, program, size, recorded):
-    draw = random.Random(7)
+def line(folder, program, size, draws):
     refused = {}
     hits = dict.fromkeys(("alarm", "slower", "slower_other", "more"), 0)
     for variant in ("same", "slower", "more"):
         refused[variant] = 0
-        for _ in range(DRAWS):
-            said = compared(folder, program, variant, sorted(draw.sample(range(recorded), size)))
+        for rounds in draws:
+            said = compared(folder, program, variant, rounds)
             times, counts = changes(said)
             refused[variant] += not said["times_judged"]
             if variant == "same":
@@ -89,19 +98,22 @@ def line(folder, program, size, recorded):
             else:
                 hits["more"] += ("copy", "blocks") in counts or ("main", "blocks") in counts or \
                     any(metric == "blocks" for _, metric in counts)
-    judged = DRAWS - refused["slower"]
+    judged = len(draws) - refused["slower"]
     found = f"{hits['slower']}/{judged}" if judged else "-"
-    print(f"{program:13} {size:2}+{size:<2}  alarms {hits['alarm']:2}/{DRAWS}  refused {refused['same']:2}/{DRAWS}  "
-          f"+10 % found {found:>5}  +1 block found {hits['more']}/{DRAWS}", flush=True)
+    print(f"{program:13} {size:2}+{size:<2}  alarms {hits['alarm']:2}/{len(draws)}  refused {refused['same']:2}/{len(draws)}  "
+          f"+10 % found {found:>5}  +1 block found {hits['more']}/{len(draws)}", flush=True)
 
 
 def main():
     what, folder = sys.argv[1:3]
-    if what == "judge":
+    if what in ("judge", "apart"):
         for program in sorted(os.listdir(folder)):
-            recorded = len([name for name in os.listdir(f"{folder}/{program}/more") if name.endswith(".json")])
+            recorded = count_of(folder, program)
             for size in (10, 5):
-                line(folder, program, size, recorded)
+                draw = random.Random(7)
+                line(folder, program, size,
+                     [sorted(draw.sample(range(recorded), size)) for _ in range(DRAWS)] if what == "judge" else
+                     [range(first, first + size) for first in range(0, recorded - size + 1, size)])
         return
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 24
     loop = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if what == "busy" else None
