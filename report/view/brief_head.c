@@ -19,6 +19,8 @@
 #define DOT " \302\267 "
 #define LABEL "%-10s"
 #define LABEL_WIDTH 10
+#define CROWDED_MIN 0.3	/* of the threads' lives: ready without a core, */
+#define FREE_MIN 0.6	/* while they used at most this part of all cores */
 #define IMAGES_MIN 10	/* more runs of programs than threads: those were not watched */
 #define PART_MIN 0.015	/* of the threads' time, to be shown */
 #define PARTS_TOLD 4
@@ -232,9 +234,10 @@ static void memory_write(const struct hp_model *model, const struct hp_answer *a
 	if (answer->has_heap) {
 		line_add(&line,
 			 hp_xprintf("heap peak %s", hp_format_bytes(&cell, answer->heap_peak)));
-		line_add(&line, hp_xprintf(", %s in %s blocks in all",
+		line_add(&line, hp_xprintf(", %s in %s block%s in all",
 					   hp_format_bytes(&cell, answer->heap_bytes),
-					   hp_format_count(&count, answer->heap_blocks)));
+					   hp_format_count(&count, answer->heap_blocks),
+					   answer->heap_blocks == 1 ? "" : "s"));
 	}
 	fputc('\n', out);
 }
@@ -276,6 +279,29 @@ static void launch_write(const struct hp_answer_launch *launch, const struct hp_
 	free(text);
 }
 
+/* Ready threads while cores seem free: the times say little about the program alone. */
+static void crowded_write(const struct hp_model *model, const struct hp_answer *answer,
+			  const struct hp_look *look, FILE *out)
+{
+	const struct hp_answer_time *time = &answer->time;
+	struct hp_text_cell share;
+	double ready = 0;
+	char *text;
+
+	for (size_t i = 0; i < time->count; i++)
+		if (time->parts[i].what == hp_answer_ready)
+			ready = time->parts[i].ns;
+	if (!answer->cores || answer->wall_ns < SHORT_NS || ready < CROWDED_MIN * time->life_ns ||
+	    (double)model->cpu_ns > FREE_MIN * (double)answer->cores * answer->wall_ns)
+		return;
+	text = hp_xprintf("other programs or a CPU limit took the cores: %s of this time is "
+			  "waiting for one",
+			  hp_part_share(&share, ready, time->life_ns));
+	fprintf(out, LABEL, "note");
+	hp_part_wrapped_write(text, LABEL_WIDTH, look, out);
+	free(text);
+}
+
 void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FILE *out)
 {
 	const struct hp_answer *answer = hp_answer_of(report);
@@ -285,6 +311,7 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 	cpu_write(&report->model, answer, out);
 	memory_write(&report->model, answer, look, out);
 	launch_write(&answer->launch, look, out);
+	crowded_write(&report->model, answer, look, out);
 	notes_write(report, look, out);
 }
 
@@ -315,13 +342,12 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 		line_add(&line, hp_xprintf("shares are accurate to %.1f points",
 					   points_of(answer->effective)));
 	if (cpu->profiler_ns)
-		left = hp_xprintf("%s of the profiler's left out",
+		left = hp_xprintf("%s of the profiler's own CPU time is excluded",
 				  hp_format_time(&time, (double)cpu->profiler_ns));
 	/* It may be most of the CPU time: on a narrow terminal it gets a line of its own. */
 	if (left && hp_text_width(left) + 2 > line.room) {
 		fputc('\n', out);
 		line = line_begin(look, out);
-		line_add(&line, hp_xstrdup("CPU time: "));
 	} else if (left) {
 		line_add(&line, hp_xstrdup("; "));
 	}

@@ -255,8 +255,33 @@ fits()
 	[ "$(jq '.functions_cpu.profiler_sample_count // 0' "$T/hooked.json")" -gt 0 ] || skip "no samples here"
 	for columns in 60 80 100; do
 		COLUMNS=$columns "$HP_BUILD/hotpath" report hooked | tail -4 | tee "$T/hooked.out"
-		grep -q "of the profiler's left out" "$T/hooked.out"
+		grep -q "of the profiler's own CPU time is excluded" "$T/hooked.out"
 	done
+}
+
+@test "brief: a machine that is busy with other programs is named" {
+	local first spinners=()
+	command -v taskset >/dev/null || skip "no taskset here"
+	first=$(taskset -cp $$ | sed 's/.*: *//;s/[-,].*//')
+	compile counts <<-'END'
+	#include <time.h>
+	int main(void)
+	{
+		struct timespec now;
+		do
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+		while (now.tv_sec == 0 && now.tv_nsec < 200000000);
+		return 0;
+	}
+	END
+	for _ in 1 2 3; do
+		taskset -c "$first" sh -c 'while :; do :; done' &
+		spinners+=($!)
+	done
+	taskset -c "$first" "$HP_RUN" "$T/counts" 2>"$T/counts.out" || true
+	kill "${spinners[@]}"
+	cat "$T/counts.out"
+	grep -q '^note *other programs or a CPU limit took the cores: [0-9]*% of this time is' "$T/counts.out"
 }
 
 @test "brief: an end that went unseen, and CPU time that is a lower bound" {

@@ -28,6 +28,9 @@
 #define HP_ANSWER_MEMORY 3
 #define HP_ANSWER_PARTS 16	/* of the threads' time */
 
+/* The name of one part. */
+extern const char hp_answer_ready[];
+
 /* A part of the threads' time. */
 struct hp_answer_part {
 	const char *what;

@@ -43,6 +43,8 @@ static double least(double a, double b)
 	return a < b ? a : b;
 }
 
+const char hp_answer_ready[] = "ready without a core";
+
 struct sums {
 	double ran_ns;
 	double ready_ns;
@@ -120,7 +122,7 @@ void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer)
 	}
 	time->unknown += threads->unlisted;
 	part_add(time, "running", sums.ran_ns);
-	part_add(time, "ready without a core", sums.ready_ns);
+	part_add(time, hp_answer_ready, sums.ready_ns);
 	part_add(time, "stopped by a signal", sums.stopped_ns);
 	sums.waits_ns[HP_THREAD_OTHER] += sums.waited_ns;
 	children_ns = least(children(report), sums.waits_ns[HP_THREAD_OTHER]);

@@ -4,6 +4,7 @@
  * time.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
@@ -74,6 +75,50 @@ static bool are_short(struct hp_survey *survey, struct hp_alloc_row *row, uint64
 	       SHORT_MIN * (double)blocks;
 }
 
+/*
+ * The class whose constructor allocates, by the subject "f file.cc:9 (regex::regex) ← main"; NULL =
+ * something else does. Fresh.
+ */
+static char *built_class(const char *subject)
+{
+	const char *callee = strstr(subject, " ("), *end = callee ? strchr(callee, ')') : NULL;
+	const char *own = NULL, *outer;
+	size_t length;
+
+	if (!end)
+		return NULL;
+	callee += 2;
+	outer = callee;
+	for (const char *at = callee; at + 1 < end; at++)
+		if (at[0] == ':' && at[1] == ':') {
+			outer = own ? own : callee;
+			own = at + 2;
+		}
+	if (!own)
+		return NULL;
+	length = (size_t)(end - own);
+	if (length == strlen("basic_string") && strncmp(own, "basic_string", length) == 0)
+		return hp_xstrdup("string");
+	return (size_t)(own - outer) == length + 2 && strncmp(own, outer, length) == 0
+		       ? hp_xprintf("%.*s", (int)length, own)
+		       : NULL;
+}
+
+static char *advice_of(const char *subject)
+{
+	char *built = built_class(subject), *advice;
+
+	if (built)
+		advice = hp_xprintf("%.*s builds a %s each time: build it once and keep it, or "
+				    "pass a reference.",
+				    (int)(strstr(subject, " (") - subject), subject, built);
+	else
+		advice = hp_xprintf("Allocate less often: %s.  Reuse a block, or reserve once.",
+				    subject);
+	free(built);
+	return advice;
+}
+
 static void find(struct hp_survey *survey)
 {
 	const struct hp_alloc_sum *sum;
@@ -94,8 +139,7 @@ static void find(struct hp_survey *survey)
 	    !hp_survey_is_worth(survey, gain) || !are_short(survey, row, blocks))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_alloc_churn, hp_site_name(survey, row));
-	finding->advice = hp_xprintf("Allocate less often: %s.  Reuse a block, or reserve once.",
-				     finding->subject);
+	finding->advice = advice_of(finding->subject);
 	finding->facts =
 		hp_xprintf("%s blocks, %.0f%% of all; the allocator takes %s of CPU time "
 			   "(%.0f%%)",

@@ -94,7 +94,7 @@ static bool is_computing(const struct hp_survey *survey)
 static const char *cores_text(const struct hp_survey *survey)
 {
 	if (survey->ready_ns > survey->ran_ns)
-		return ", as far as it gets a core";
+		return ", and waits for a core most of the time";
 	if (survey->cores > 1 && survey->ran_ns <= ONE_CORE * survey->wall_ns)
 		return ", on one core";
 	return "";
@@ -118,7 +118,7 @@ static char *computing_text(const struct hp_survey *survey)
 	char *callee = callee_text(most);
 	char *text =
 		hp_xprintf("No known pattern of waste: it computes%s.  %s has %.0f%% of the CPU "
-			   "time%s; at twice its speed the run takes at most %.0f%% less.",
+			   "time%s; twice as fast, it would save at most %.0f%% of the run.",
 			   cores_text(survey), most->name, 100 * (double)most->ns / survey->cpu_ns,
 			   callee, 100 * saved / survey->wall_ns);
 

@@ -44,7 +44,8 @@ static void find(struct hp_survey *survey)
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_page_faults, most->function);
 	where = hp_finding_where(finding);
-	finding->advice = hp_xprintf("%s keeps touching new memory: keep it and reuse it.", where);
+	finding->advice = hp_xprintf(
+		"%s touches new memory again and again: allocate it once, and reuse it.", where);
 	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in page faults",
 				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
 	finding->gain_ns = gain;

@@ -44,8 +44,8 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
 	finding = hp_finding_add_function(survey, &hp_rule_small_io, cost->function);
 	where = hp_finding_where(finding);
 	finding->advice =
-		hp_xprintf("%s reads or writes very little with each call: use a buffer, or map "
-			   "the file if it is read here and there.",
+		hp_xprintf("%s reads or writes very little with each call: use a buffer, or, for "
+			   "reads at random places, map the file.",
 			   where);
 	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in read and write, %.0f%% of that "
 				    "copying the data",
