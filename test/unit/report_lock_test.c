@@ -182,6 +182,30 @@ TEST(locks, a_circle_of_waits_is_a_deadlock)
 	free(text);
 }
 
+TEST(locks, a_wait_on_a_side_that_no_lock_has_is_dropped)
+{
+	struct hp_waiter *waiter = NULL;
+	struct hp_segment segment;
+	struct hp_model model;
+	struct hp_locks locks;
+	struct fake fake;
+
+	build(&fake);
+	for (uint64_t at = 0; at + sizeof(*waiter) <= fake_header(&fake)->used; at += HP_LINE) {
+		waiter = (struct hp_waiter *)(fake.base + at);
+		if (waiter->since == FAKE_START + 9)
+			break;
+	}
+	CHECK_EQ(waiter->since, FAKE_START + 9);
+	waiter->side = HP_SIDES;
+	segment = fake_segment(&fake);
+	hp_model_init(&model, &segment);
+	hp_locks_init(&locks, &model);
+	CHECK_EQ(locks.wait_count, 1);
+	hp_locks_release(&locks);
+	hp_model_release(&model);
+}
+
 TEST(locks, no_byte_crashes_or_hangs_the_report)
 {
 	char sections[] = "HOTPATH_REPORT=waiting,lock_order,waits,mutexes,rw_locks,conds";

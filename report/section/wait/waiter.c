@@ -185,7 +185,7 @@ static void read_wait(struct hp_lock_build *b, const struct hp_waiter *waiter, u
 	struct hp_locks *locks = b->locks;
 	const uint32_t *lock = hp_map_find(&b->rows, waiter->lock);
 
-	if (!waiter->since || !lock || !*lock)
+	if (!waiter->since || !lock || !*lock || waiter->side >= HP_SIDES)
 		return;
 	locks->waits =
 		hp_xgrow(locks->waits, locks->wait_count, &b->wait_room, sizeof(*locks->waits));
