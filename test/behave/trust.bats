@@ -155,6 +155,8 @@ asked()
 	[ "$(grep -c '^wall ' "$T/of_user")" = 1 ]
 }
 
+runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
+
 calls_of()
 {
 	jq -r --arg name "$2" '[.functions_timing.data[] | select(.name == $name) | .calls] | add' "$1"
@@ -312,6 +314,56 @@ live_is_listed()
 	workers_are_shown stay
 }
 
+# inodes_of WAY - its lines of unjoined.c: the segment that it has mapped, 0 = none.
+inodes_of()
+{
+	awk -v way="$1" '$1 == way { print $3 }' "$T/out" | sort -u
+}
+
+@test "trust: children that drop root before anything is recorded are in their own segment" {
+	local run kind root user way
+	needs_root
+	gcc -g -O1 -finstrument-functions -o "$T/unjoined" "$ROOT/test/behave/programs/unjoined.c"
+	chmod a+x "$BATS_RUN_TMPDIR" "$T" "$T/unjoined"
+	for run in "${runs[@]}"; do
+		for kind in timing timing,processes,alloc-sites,threads; do
+			# shellcheck disable=SC2086
+			HOTPATH_KEEP=0 HOTPATH_REPORT=$kind HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json \
+				$run "$T/unjoined" 65534 stay quiet killed exec vfork later >"$T/out" 2>"$T/err"
+			cat "$T/out"
+			jq -c .meta.segments "$T/json"
+			# Seven calls of each of four children, and the parent's.
+			[ "$(calls_of "$T/json" worked)" = 29 ]
+			root=$(inodes_of root)
+			user=$(inodes_of stay)
+			[ "$root" != "$user" ]
+			for way in exec vfork later; do
+				[ "$(inodes_of $way)" = "$user" ]
+			done
+			for way in quiet killed; do
+				[[ $(inodes_of $way) == @(0|"$user") ]]
+			done
+			jq -e '[.meta.segments[].uid] == [0, 65534]' "$T/json"
+			jq -e '.meta.segments | all(.complete and (.tainted | not))' "$T/json"
+			# Each that had a chance to join: all but the killed one.
+			jq -e '.meta.segments[1].runs >= 5' "$T/json"
+		done
+	done
+}
+
+# Where it ends is known, from wait(), and what it took; nothing else is.
+@test "trust: the time of children that were killed before anything was recorded is stated" {
+	local run
+	needs_root
+	[ -x "$T/unjoined" ] || gcc -g -O1 -finstrument-functions -o "$T/unjoined" "$ROOT/test/behave/programs/unjoined.c"
+	for run in "${runs[@]}"; do
+		# shellcheck disable=SC2086
+		HOTPATH_KEEP=0 HOTPATH_REPORT=processes HOTPATH_OUTPUT_PATH=$T/text $run "$T/unjoined" 65534 busy stay >"$T/out" 2>"$T/err"
+		cat "$T/text"
+		grep -q '^Children that are not listed took about .* of CPU time' "$T/text"
+	done
+}
+
 # dropped WAY [N]: runs drop.c, both ways; then makes the checks common to all.
 dropped()
 {
@@ -330,8 +382,6 @@ dropped()
 	after=$(awk '$2 == "after" { print $3 }' "$T/out")
 	[ -n "$before" ]
 }
-
-runs=("$HP_RUN" "env LD_PRELOAD=$HP_LIB")
 
 @test "trust: root that drops rights by user, capabilities, namespace or number continues in another segment" {
 	local run way before after
