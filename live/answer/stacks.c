@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "live/answer/report_snapshot.h"
 #include "report/base/capture.h"
@@ -21,12 +22,12 @@
 #include "segment/session.h"
 #include "segment/segment.h"
 
-static bool is_running(const struct hp_model *model, uint64_t pid)
+static const struct hp_model_process *running(const struct hp_model *model, uint64_t pid)
 {
 	for (size_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].pid == pid && model->processes[i].is_running)
-			return true;
-	return false;
+			return &model->processes[i];
+	return NULL;
 }
 
 /*
@@ -50,15 +51,15 @@ static bool is_mapping_of(const char *line, int fd)
  * A record is a claim: a worker that dropped root may write any pid into its segment, and we would
  * stop that process with our rights.  A member has a segment of the session mapped.
  */
-static bool is_member(const struct hp_target *target, uint64_t pid)
+static bool is_member(const struct hp_target *target, int process)
 {
 	const struct hp_parts *parts = &target->mapped.parts;
-	char path[32], *line = NULL;
+	char *line = NULL;
 	size_t room = 0;
 	bool is_found = false;
+	int fd = openat(process, "maps", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
-	snprintf(path, sizeof(path), "/proc/%llu/maps", (unsigned long long)pid);
-	FILE *file = fopen(path, "re");
 	while (file && !is_found && getline(&line, &room, file) > 0) {
 		is_found = is_mapping_of(line, target->fd);
 		for (uint32_t i = 0; i < parts->count && !is_found; i++)
@@ -70,17 +71,61 @@ static bool is_member(const struct hp_target *target, uint64_t pid)
 	return is_found;
 }
 
-static struct hp_answer *taken(uint64_t pid)
+/* Field 22 of its stat file; 0 = it has ended. */
+static uint64_t started_at(int process)
+{
+	char text[1024];
+	int fd = openat(process, "stat", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[size > 0 ? size : 0] = 0;
+	const char *at = strrchr(text, ')');
+	for (int i = 2; at && i < 22; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/*
+ * The start time of the process with this pid, if it belongs to the program; 0 = it does not. The
+ * descriptor of /proc/PID never refers to a later process, so all that is read belongs together.
+ *
+ * The first process's pid is in the server's own segment, and the process may be static, without a
+ * segment: then its record's start time proves it.
+ */
+static uint64_t member_started(const struct hp_snapshot *snapshot, uint64_t pid)
+{
+	const struct hp_model *model = &snapshot->report.model;
+	const struct hp_model_process *record = running(model, pid);
+	char path[32];
+	uint64_t started;
+
+	snprintf(path, sizeof(path), "/proc/%llu", (unsigned long long)pid);
+	int process = record ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (process < 0)
+		return 0;
+	started = started_at(process);
+	bool is_first = pid == model->reader.header.root_pid &&
+			(!record->started || record->started == started);
+	if (!is_first && !is_member(&snapshot->target, process))
+		started = 0;
+	close(process);
+	return started;
+}
+
+static struct hp_answer *taken(uint64_t pid, uint64_t started)
 {
 	static char command[] = "stacks", format[] = "--json", all[] = "--all";
-	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH], number[24];
-	char *argv[] = { path, command, format, all, number, NULL };
+	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH], number[24], when[40];
+	char *argv[] = { path, command, format, all, when, number, NULL };
 	struct hp_capture capture;
 	struct hp_answer *answer;
 
 	hp_place_folder(folder);
 	hp_session_helper_path(path, NULL, folder, "hotpath");
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)pid);
+	snprintf(when, sizeof(when), "--started=%llu", (unsigned long long)started);
 	hp_capture_init(&capture, argv, NULL);
 	/* If the stacks may not be taken, it still prints JSON: the reason, and the recorded
 	 * data. */
@@ -98,7 +143,7 @@ struct hp_answer *hp_stacks_render(struct hp_snapshot *snapshot, const struct hp
 {
 	const struct hp_model *model = &snapshot->report.model;
 	char asked[32];
-	uint64_t pid = model->reader.header.root_pid;
+	uint64_t pid = model->reader.header.root_pid, started;
 
 	/* Another process than the one that was meant must not be stopped. */
 	if (hp_request_get(request, "pid", asked, sizeof(asked)) &&
@@ -108,11 +153,10 @@ struct hp_answer *hp_stacks_render(struct hp_snapshot *snapshot, const struct hp
 	if (!hp_target_is_live(&snapshot->target))
 		return hp_answer_error(404, "sessions lists running programs",
 				       "The program has ended: its threads have no stacks");
-	/* The first process's pid is in the server's own segment, and the process may be static. */
-	if (!is_running(model, pid) ||
-	    (pid != model->reader.header.root_pid && !is_member(&snapshot->target, pid)))
+	started = member_started(snapshot, pid);
+	if (!started)
 		return hp_answer_error(404, "processes lists them",
 				       "%llu is not a running process of this program",
 				       (unsigned long long)pid);
-	return taken(pid);
+	return taken(pid, started);
 }

@@ -33,10 +33,12 @@ static const char usage_text[] =
 	"  -a, --all            all stacks, and all frames of each\n"
 	"  -f, --format=WORD    table, json, json-pretty\n"
 	"  -j, --json           the same as --format=json\n"
+	"      --started=TICKS  only if the process started then: field 22 of /proc/PID/stat\n"
 	"  -h, --help           this\n";
 
 struct ask {
 	pid_t pid;
+	uint64_t started;	/* 0 = whenever */
 	bool is_all;
 	bool is_json;
 	bool is_pretty;
@@ -90,12 +92,26 @@ static bool pid_set(struct ask *ask, int argc, char **argv)
 	return true;
 }
 
+/* A pid may be reused between another command's look at the process and this one. */
+static bool started_set(struct ask *ask, const char *value)
+{
+	char *end;
+
+	ask->started = strtoull(value, &end, 10);
+	if (ask->started && !*end)
+		return true;
+	fprintf(stderr, "hotpath stacks: '%s' is not a start time in clock ticks\n", value);
+	return false;
+}
+
 static bool option_take(void *command, int val, const char *value)
 {
 	struct ask *ask = command;
 
 	ask->is_all |= val == 'a';
 	ask->is_json |= val == 'j';
+	if (val == 's' && !started_set(ask, value))
+		return false;
 	return val != 'f' || format_set(ask, value);
 }
 
@@ -105,6 +121,7 @@ static int options_read(struct ask *ask, int argc, char **argv)
 	static const struct option options[] = { { "all", no_argument, NULL, 'a' },
 						 { "format", required_argument, NULL, 'f' },
 						 { "json", no_argument, NULL, 'j' },
+						 { "started", required_argument, NULL, 's' },
 						 { NULL, 0, NULL, 0 } };
 	static const struct hp_option_table table = { .options = options,
 						      .usage = usage_text,
@@ -264,7 +281,7 @@ int hp_cmd_stacks(int argc, char **argv)
 	status = options_read(&ask, argc, argv);
 	if (status >= 0)
 		return status;
-	error = -hp_stacks_init(&stacks, ask.pid, &why);
+	error = -hp_stacks_init(&stacks, ask.pid, ask.started, &why);
 	if (error)
 		text = error_text(ask.pid, error, why);
 	status = print(&stacks, &ask, text);

@@ -185,6 +185,7 @@ static void read_process(struct build *b, const struct hp_process *record)
 		.command = hp_reader_text(&model->reader, record->command),
 		.pid = record->pid,
 		.parent_pid = record->parent_pid,
+		.started = record->starttime,
 		.folded = record->folded,
 		.object = hp_model_build_object_at(model, record->object) - 1,
 		.is_root = record->pid == model->reader.header.root_pid,

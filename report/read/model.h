@@ -45,6 +45,7 @@ struct hp_model_process {
 	char *command;	/* may be NULL */
 	uint32_t pid;
 	uint32_t parent_pid;
+	uint64_t started;	/* field 22 of /proc/PID/stat; 0 = unknown */
 	uint32_t folded;
 	uint32_t object;	/* place in objects, or HP_NONE */
 	bool is_root;

@@ -36,7 +36,15 @@ struct hp_stack_known {
 
 /* --- the session --- */
 
-static bool has_process(const struct hp_segment *segment, pid_t pid)
+/* A pid of an earlier process is not its, if the record has a start time. */
+static bool is_its(const struct hp_process *record, const struct hp_stack_process *process)
+{
+	return record->pid == (uint32_t)process->pid &&
+	       (!record->starttime || !process->identity.started ||
+		record->starttime == process->identity.started);
+}
+
+static bool has_process(const struct hp_segment *segment, const struct hp_stack_process *wanted)
 {
 	uint64_t at = atomic_load_explicit(&segment->header->processes, memory_order_acquire);
 	const struct hp_process *process;
@@ -45,14 +53,14 @@ static bool has_process(const struct hp_segment *segment, pid_t pid)
 		process = hp_segment_at(segment, at, sizeof(*process));
 		if (!process)
 			return false;
-		if (process->pid == (uint32_t)pid)
+		if (is_its(process, wanted))
 			return true;
 	}
 	return false;
 }
 
 /* Takes over the descriptor. */
-static bool segment_open(struct hp_segment *segment, int fd, pid_t pid)
+static bool segment_open(struct hp_segment *segment, int fd, const struct hp_stack_process *process)
 {
 	bool is_there;
 
@@ -62,7 +70,7 @@ static bool segment_open(struct hp_segment *segment, int fd, pid_t pid)
 		hp_parts_ask(segment, fd);
 	if (fd >= 0)
 		close(fd);
-	if (is_there && has_process(segment, pid)) {
+	if (is_there && has_process(segment, process)) {
 		segment->now = hp_clock_moment(segment->header->clock_kind);
 		return true;
 	}
@@ -83,7 +91,7 @@ static bool may_have(const struct hp_live *live, const struct hp_user *user)
 }
 
 /* The process is the root of its session, or a descendant. */
-static bool session_find(struct hp_segment *segment, pid_t pid, const struct hp_user *user)
+static bool session_find(struct hp_segment *segment, const struct hp_stack_process *process)
 {
 	size_t count;
 	struct hp_live *live = geteuid() == 0 ? hp_live_list_all(&count) : hp_live_list(&count);
@@ -92,10 +100,10 @@ static bool session_find(struct hp_segment *segment, pid_t pid, const struct hp_
 
 	for (int first = 1; first >= 0 && !is_found; first--)
 		for (size_t i = 0; i < count && !is_found && hp_clock_raw_ns() < deadline; i++)
-			if ((live[i].pid == (uint32_t)pid) == (bool)first &&
-			    may_have(&live[i], user))
-				is_found =
-					segment_open(segment, hp_session_look(live[i].token), pid);
+			if ((live[i].pid == (uint32_t)process->pid) == (bool)first &&
+			    may_have(&live[i], &process->user))
+				is_found = segment_open(segment, hp_session_look(live[i].token),
+							process);
 	free(live);
 	return is_found;
 }
@@ -180,21 +188,21 @@ static void complain(void *context, const char *line)
 	(void)context, (void)line;
 }
 
-struct hp_stack_known *hp_stack_known_new(pid_t pid, const struct hp_user *user)
+struct hp_stack_known *hp_stack_known_new(const struct hp_stack_process *process)
 {
 	const struct hp_record record = { .is_live = true, .is_lazy = true };
 	struct hp_segment segment;
 	struct hp_stack_known *recorded;
 
 	hp_guard_start();
-	if (!session_find(&segment, pid, user))
+	if (!session_find(&segment, process))
 		return NULL;
 	recorded = hp_xcalloc(1, sizeof(*recorded));
 	recorded->ns = segment.now.ns;
 	hp_settings_read(&recorded->settings, environ, complain, NULL);
 	hp_report_init_record(&recorded->report, &segment, &record, &recorded->settings, complain,
 			      NULL);
-	threads_read(recorded, pid);
+	threads_read(recorded, process->pid);
 	return recorded;
 }
 

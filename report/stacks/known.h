@@ -10,9 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/types.h>
 
-#include "util/user.h"
+#include "report/stacks/process.h"
 
 struct hp_stack_known_wait {
 	const char *object;	/* the lock's name */
@@ -42,8 +41,8 @@ struct hp_stack_known_thread {
 
 struct hp_stack_known;
 
-/* `user`: the process's. NULL = the process is in no session. */
-struct hp_stack_known *hp_stack_known_new(pid_t pid, const struct hp_user *user);
+/* NULL = the process is in no session. */
+struct hp_stack_known *hp_stack_known_new(const struct hp_stack_process *process);
 void hp_stack_known_free(struct hp_stack_known *recorded);
 
 /* NULL = nothing known about that thread. Unordered. */

@@ -235,12 +235,109 @@ static void vdso_open(const struct hp_stack_process *process, struct hp_stack_ob
 		if (hp_stack_memory_read(process->pid, map->begin + at, bytes, PAGE) != PAGE ||
 		    write(object->fd, bytes, PAGE) != PAGE)
 			return;
-	if (object->fd < 0)
+	/* It was read by pid. */
+	if (object->fd < 0 || !hp_stack_process_is_same(process))
 		return;
 	object->file = hp_xprintf("/proc/self/fd/%d", object->fd);
 	object->size = size;
 	object->pages = hp_xcalloc(size / PAGE + 1, sizeof(*object->pages));
 	program_headers_read(object);
+}
+
+/* --- who it is --- */
+
+/* Reads a file below /proc/PID of that process; "" = it has ended. */
+static void text_read(const struct hp_stack_process *process, const char *name, char *text,
+		      size_t room)
+{
+	int fd = openat(process->folder, name, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, room - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[size > 0 ? size : 0] = 0;
+}
+
+/* A number of a line of /proc/PID/stat; fields count from 1, and the name is the second. */
+static bool stat_field(const char *text, int number, uint64_t *value)
+{
+	const char *at = strrchr(text, ')');
+
+	for (int i = 2; at && i < number; i++)
+		at = strchr(at + 1, ' ');
+	*value = at ? strtoull(at, NULL, 10) : 0;
+	return at;
+}
+
+/* The first thread's files: those of the process add up all its threads. */
+static bool identity_read(const struct hp_stack_process *process,
+			  struct hp_stack_identity *identity)
+{
+	char name[40], text[4096];
+
+	snprintf(name, sizeof(name), "task/%d/stat", (int)process->pid);
+	text_read(process, name, text, sizeof(text));
+	if (!stat_field(text, 22, &identity->started) || !stat_field(text, 28, &identity->stack))
+		return false;
+	snprintf(name, sizeof(name), "task/%d/status", (int)process->pid);
+	text_read(process, name, text, sizeof(text));
+	return hp_credentials_of(&identity->ids, text);
+}
+
+bool hp_stack_process_is_same(const struct hp_stack_process *process)
+{
+	const struct hp_stack_identity *was = &process->identity;
+	struct hp_stack_identity is;
+
+	return identity_read(process, &is) && is.started == was->started &&
+	       (is.stack == was->stack || !is.stack || !was->stack) &&
+	       is.ids.user == was->ids.user && is.ids.group == was->ids.group &&
+	       is.ids.capabilities == was->ids.capabilities;
+}
+
+bool hp_stack_process_has(const struct hp_stack_process *process, pid_t tid)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "task/%d", (int)tid);
+	return faccessat(process->folder, name, F_OK, 0) == 0;
+}
+
+static void comm_read(struct hp_stack_process *process)
+{
+	text_read(process, "comm", process->comm, sizeof(process->comm));
+	process->comm[strcspn(process->comm, "\n")] = 0;
+}
+
+static bool own_ids(struct hp_credentials *ids)
+{
+	char text[4096];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[size > 0 ? size : 0] = 0;
+	return hp_credentials_of(ids, text);
+}
+
+static int identity_init(struct hp_stack_process *process, uint64_t started)
+{
+	char path[32];
+	struct hp_credentials own;
+
+	process->user = hp_user_unknown();
+	snprintf(path, sizeof(path), "/proc/%d", (int)process->pid);
+	process->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (process->folder < 0)
+		return -errno;
+	if (!identity_read(process, &process->identity) ||
+	    (started && started != process->identity.started))
+		return -ESRCH;
+	if (own_ids(&own))
+		process->user = hp_user_beside(&own, &process->identity.ids);
+	comm_read(process);
+	return 0;
 }
 
 /* --- mappings --- */
@@ -338,12 +435,17 @@ int hp_stack_process_refresh(struct hp_stack_process *process)
 {
 	struct hp_stack_map *maps = NULL;
 	size_t count = 0, room = 0, line_room = 0;
-	char path[32], *line = NULL;
+	char *line = NULL;
+	int fd = openat(process->folder, "maps", O_RDONLY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)process->pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
+	if (fd < 0)
 		return -errno;
+	/* Asked after the open: the file remains that of the program at that time. */
+	FILE *file = hp_stack_process_is_same(process) ? fdopen(fd, "r") : NULL;
+	if (!file) {
+		close(fd);
+		return -ESRCH;
+	}
 	errno = 0;
 	while (getline(&line, &line_room, file) > 0) {
 		maps = hp_xgrow(maps, count, &room, sizeof(*maps));
@@ -363,47 +465,12 @@ int hp_stack_process_refresh(struct hp_stack_process *process)
 	return 0;
 }
 
-static void comm_read(struct hp_stack_process *process)
+int hp_stack_process_init(struct hp_stack_process *process, pid_t pid, uint64_t started)
 {
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)process->pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return;
-	if (fgets(process->comm, sizeof(process->comm), file))
-		process->comm[strcspn(process->comm, "\n")] = 0;
-	fclose(file);
-}
-
-static bool ids_read(struct hp_credentials *ids, pid_t pid)
-{
-	char path[32], text[4096];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[size > 0 ? size : 0] = 0;
-	return hp_credentials_of(ids, text);
-}
-
-static void user_read(struct hp_stack_process *process)
-{
-	struct hp_credentials own, its;
-
-	process->user = ids_read(&its, process->pid) && ids_read(&own, getpid())
-				? hp_user_beside(&own, &its)
-				: hp_user_unknown();
-}
-
-int hp_stack_process_init(struct hp_stack_process *process, pid_t pid)
-{
-	*process = (struct hp_stack_process){ .pid = pid };
-	comm_read(process);
-	user_read(process);
-	int error = hp_stack_process_refresh(process);
+	*process = (struct hp_stack_process){ .pid = pid, .folder = -1 };
+	int error = identity_init(process, started);
+	if (!error)
+		error = hp_stack_process_refresh(process);
 	if (error)
 		hp_stack_process_release(process);
 	return error;
@@ -422,6 +489,9 @@ void hp_stack_process_release(struct hp_stack_process *process)
 		if (object->fd >= 0)
 			close(object->fd);
 	}
+	if (process->folder >= 0)
+		close(process->folder);
+	process->folder = -1;
 	free(process->objects);
 	free(process->maps);
 	process->objects = NULL;

@@ -54,8 +54,17 @@ struct hp_stack_map {
 	bool is_main_stack;
 };
 
+/* What changes if the process becomes another program, or another user. */
+struct hp_stack_identity {
+	uint64_t started;	/* field 22 of /proc/PID/stat: clock ticks since the boot */
+	uint64_t stack;	/* field 28: where the main stack begins, which exec changes; 0 = not told, or the first thread has ended */
+	struct hp_credentials ids;
+};
+
 struct hp_stack_process {
 	pid_t pid;
+	int folder;	/* /proc/PID: the kernel never lets it refer to a later process; -1 = not open */
+	struct hp_stack_identity identity;
 	struct hp_user user;	/* its files are opened with the rights of this user */
 	char comm[20];
 	struct hp_stack_map *maps;	/* by address */
@@ -65,11 +74,26 @@ struct hp_stack_process {
 	size_t object_room;
 };
 
-/* Returns 0 or -errno (EACCES, EPERM: not allowed; ESRCH, ENOENT: no such process), then *process holds nothing. */
-int hp_stack_process_init(struct hp_stack_process *process, pid_t pid);
+/*
+ * `started`: the process's start time; 0 = any. With another one the pid belongs to a later process.
+ * Returns 0 or -errno (EACCES, EPERM: not allowed; ESRCH, ENOENT: no such process), then *process holds nothing.
+ */
+int hp_stack_process_init(struct hp_stack_process *process, pid_t pid, uint64_t started);
 
-/* Rereads the mappings. Objects keep their places. */
+/* Rereads the mappings. Objects keep their places. -ESRCH: the process has ended, or is another program or user now. */
 int hp_stack_process_refresh(struct hp_stack_process *process);
+
+/*
+ * True if the process has not ended, and has neither become another program (exec) nor another
+ * user since hp_stack_process_init.
+ */
+bool hp_stack_process_is_same(const struct hp_stack_process *process);
+
+/*
+ * True if `tid` is a thread of this process. While we trace that thread its tid is not given to
+ * another one, so the answer remains true.
+ */
+bool hp_stack_process_has(const struct hp_stack_process *process, pid_t tid);
 void hp_stack_process_release(struct hp_stack_process *process);
 
 /* The mapping that contains an address; NULL = none. */

@@ -114,14 +114,14 @@ static bool may_be_recorded(const struct hp_stacks *stacks)
 	return !stacks->process.object_count;
 }
 
-int hp_stacks_init(struct hp_stacks *stacks, pid_t pid, const char **why)
+int hp_stacks_init(struct hp_stacks *stacks, pid_t pid, uint64_t started, const char **why)
 {
 	struct hp_unwinder *unwinder;
 	int error;
 
 	*stacks = (struct hp_stacks){ .groups = NULL };
 	*why = NULL;
-	error = hp_stack_process_init(&stacks->process, pid);
+	error = hp_stack_process_init(&stacks->process, pid, started);
 	unwinder = error ? NULL : hp_unwinder_new(&stacks->process, why);
 	if (!error && !unwinder)
 		error = -ENOSYS;
@@ -130,7 +130,7 @@ int hp_stacks_init(struct hp_stacks *stacks, pid_t pid, const char **why)
 		error = -stacks->take.error;
 	}
 	if (error != -ESRCH && error != -ENOENT && may_be_recorded(stacks))
-		stacks->recorded = hp_stack_known_new(pid, &stacks->process.user);
+		stacks->recorded = hp_stack_known_new(&stacks->process);
 	if (!error) {
 		unwind_all(stacks, unwinder);
 		count(stacks);

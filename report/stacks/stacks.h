@@ -56,10 +56,11 @@ struct hp_stacks {
 };
 
 /*
- * Returns 0, or -errno with *why set to a static text (perhaps NULL). Then the
+ * `started`: start time of the process that is meant, field 22 of /proc/PID/stat; 0 = whichever has
+ * the pid. Returns 0, or -errno with *why set to a static text (perhaps NULL). Then the
  * stacks are missing, but recorded data may exist.
  */
-int hp_stacks_init(struct hp_stacks *stacks, pid_t pid, const char **why);
+int hp_stacks_init(struct hp_stacks *stacks, pid_t pid, uint64_t started, const char **why);
 void hp_stacks_release(struct hp_stacks *stacks);
 
 /* merge.c */

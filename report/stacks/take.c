@@ -34,6 +34,7 @@
 #define LATE_NS 300000000	/* and finally all late ones together */
 #define THREADS_MAX 65536
 #define PASSES 8	/* passes over /proc/PID/task, until no thread is new */
+#define CUTS 100	/* times that a tid had gone to another process */
 
 #ifndef PTRACE_EVENT_STOP
 #define PTRACE_EVENT_STOP 128
@@ -74,7 +75,10 @@ struct taking {
 	uint64_t *since;	/* when they were interrupted */
 	size_t late_count;
 	struct hp_map known;	/* tids */
+	size_t next;	/* threads before it are done */
 	bool is_again;
+	bool is_cut;	/* a stranger is traced: end this thread of ours, which releases it, and continue in another */
+	bool is_other;	/* the process has ended, or is another program or user */
 };
 
 /* --- interrupted system calls --- */
@@ -146,8 +150,8 @@ static void stat_read(const struct hp_stack_process *process, struct hp_taken *t
 	char path[64], text[128];
 	ssize_t size = -1;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)process->pid, (int)thread->tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "task/%d/stat", (int)thread->tid);
+	int fd = openat(process->folder, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		size = read(fd, text, sizeof(text) - 1);
 		close(fd);
@@ -252,12 +256,20 @@ static void stopped(struct taking *taking, struct hp_taken *thread, int status, 
 		return;
 	}
 	/* Another kind of stop is a signal being delivered: pass it on to the thread. */
+	if (status >> 16 == PTRACE_EVENT_EXEC) {	/* not the program that we know */
+		ptrace(PTRACE_DETACH, thread->tid, NULL, NULL);
+		thread->outcome = HP_STOP_GONE;
+		taking->is_other = true;
+		return;
+	}
 	is_event = status >> 16 == PTRACE_EVENT_STOP;
 	is_group = is_event && WSTOPSIG(status) != SIGTRAP;
 	if (!is_event)
 		signal = WSTOPSIG(status);
 	error = look(taking, thread, is_event && !is_group);
-	ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)signal);
+	/* If it was killed meanwhile, perhaps by exec in another thread, the copy is of an unknown moment. */
+	if (ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)signal) < 0)
+		error = ESRCH;
 	thread->taken_ns = hp_clock_raw_ns();
 	thread->still_ns = thread->taken_ns - since;
 	thread->error = error;
@@ -315,13 +327,29 @@ static void refused(const struct taking *taking, struct hp_taken *thread, int er
 				  : HP_STOP_REFUSED;
 }
 
+/*
+ * Since it was listed, the tid, or the pid, may have gone to a process that nobody asked about and
+ * that the user may not even see: we may have more rights. It is traced now, so this is final. It
+ * has not been stopped, so it cannot be detached; the end of our thread does that.
+ */
+static bool is_stranger(struct taking *taking, const struct hp_taken *thread)
+{
+	taking->is_cut = !hp_stack_process_has(taking->process, thread->tid);
+	taking->is_other = !hp_stack_process_is_same(taking->process);
+	return taking->is_cut || taking->is_other;
+}
+
 static void take_one(struct taking *taking, struct hp_taken *thread)
 {
 	static const struct timespec slice = { 0, 50000 };
 	uint64_t since, now;
 
-	if (ptrace(PTRACE_SEIZE, thread->tid, NULL, NULL) < 0) {
+	if (ptrace(PTRACE_SEIZE, thread->tid, NULL, (void *)PTRACE_O_TRACEEXEC) < 0) {
 		refused(taking, thread, errno);
+		return;
+	}
+	if (is_stranger(taking, thread)) {
+		thread->outcome = HP_STOP_GONE;
 		return;
 	}
 	since = hp_clock_raw_ns();
@@ -350,13 +378,16 @@ static int threads_list(struct taking *taking)
 {
 	struct hp_take *take = taking->take;
 	size_t before = take->count;
-	char path[32];
 	struct dirent *entry;
+	int fd = openat(taking->process->folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)taking->process->pid);
-	DIR *folder = opendir(path);
-	if (!folder)
+	if (fd < 0)
 		return -errno;
+	DIR *folder = fdopendir(fd);
+	if (!folder) {
+		close(fd);
+		return -ENOMEM;
+	}
 	while ((entry = readdir(folder)) && take->count < THREADS_MAX) {
 		pid_t tid = atoi(entry->d_name);
 		bool is_new = false;
@@ -373,13 +404,17 @@ static int threads_list(struct taking *taking)
 	return (int)(take->count - before);
 }
 
-/* `first`: threads before it are done. */
-static void take_from(struct taking *taking, size_t first)
+static bool is_over(const struct taking *taking)
+{
+	return taking->is_cut || taking->is_other;
+}
+
+static void take_rest(struct taking *taking)
 {
 	struct hp_take *take = taking->take;
 
-	for (size_t i = first; i < take->count; i++) {
-		struct hp_taken *thread = &take->threads[i];
+	while (taking->next < take->count && !is_over(taking)) {
+		struct hp_taken *thread = &take->threads[taking->next++];
 
 		if (taking->is_again && !thread->wanted[0])
 			continue;
@@ -394,7 +429,7 @@ static void late_wait(struct taking *taking)
 	static const struct timespec slice = { 0, 100000 };
 	uint64_t since = hp_clock_raw_ns();
 
-	while (taking->late_count && hp_clock_raw_ns() - since < LATE_NS) {
+	while (taking->late_count && !is_over(taking) && hp_clock_raw_ns() - since < LATE_NS) {
 		late_ask(taking);
 		nanosleep(&slice, NULL);
 	}
@@ -403,17 +438,14 @@ static void late_wait(struct taking *taking)
 
 static void take_all(struct taking *taking)
 {
-	size_t first = 0;
-
-	for (int i = 0; i < PASSES; i++) {
+	for (int i = 0; i < PASSES && !is_over(taking); i++) {
 		int added = threads_list(taking);
 
-		if (added < 0 && i == 0)
+		if (added < 0 && !taking->take->count)
 			taking->take->error = -added;
-		if (added <= 0)
+		if (added < 0 || taking->next == taking->take->count)
 			return;
-		take_from(taking, first);
-		first = taking->take->count;
+		take_rest(taking);
 		late_wait(taking);
 	}
 }
@@ -423,7 +455,7 @@ static void *run(void *context)
 	struct taking *taking = context;
 
 	if (taking->is_again) {
-		take_from(taking, 0);
+		take_rest(taking);
 		late_wait(taking);
 	} else {
 		take_all(taking);
@@ -434,13 +466,21 @@ static void *run(void *context)
 static void run_and_join(struct taking *taking)
 {
 	pthread_t thread;
+	int cuts = 0;
 
 	taking->room = hp_xmalloc(STACK_MAX);
 	memset(taking->room, 0, NEAR_MAX);	/* otherwise the copy would fault on these pages */
-	if (pthread_create(&thread, NULL, run, taking) == 0)
-		pthread_join(thread, NULL);
-	else
-		taking->take->error = EAGAIN;
+	do {
+		taking->is_cut = false;
+		if (pthread_create(&thread, NULL, run, taking) == 0)
+			pthread_join(thread, NULL);
+		else
+			taking->take->error = EAGAIN;
+	} while (taking->is_cut && !taking->is_other && cuts++ < CUTS);
+	/* Nobody asked about the rest. */
+	for (; taking->next < taking->take->count; taking->next++)
+		if (!taking->is_again || taking->take->threads[taking->next].wanted[0])
+			taking->take->threads[taking->next].outcome = HP_STOP_GONE;
 	hp_map_release(&taking->known);
 	free(taking->room);
 	free(taking->late);

@@ -9,6 +9,10 @@
  * stopped. One thread of ours does all of it and then ends: the kernel detaches
  * every thread that it still traces, as it does if we are killed.
  *
+ * A pid or tid may be reused between the look at /proc and PTRACE_SEIZE. Once seized, a thread keeps
+ * its tid, so then we check that it belongs to the process that was asked about, and that this is
+ * still the same program and user. Otherwise it is neither stopped nor read.
+ *
  * Effects on the process:
  *   - a stopped process (SIGSTOP) stays stopped;
  *   - a signal that arrives meanwhile is delivered as usual;
