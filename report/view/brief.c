@@ -240,7 +240,7 @@ static char *cpu_remark(const struct hp_answer *answer, const struct hp_answer_c
 /* If many functions have a little each, a table of the few that have more is incomplete. */
 static char *cpu_about(const struct hp_answer *answer)
 {
-	static const char by[] = "by function of the program, with callees elsewhere";
+	static const char by[] = "by program function, including library and kernel calls";
 	uint64_t rest_ns = answer->cpu_ns;
 	struct hp_text_cell share;
 
@@ -311,7 +311,7 @@ static void waits_make(const struct hp_answer *answer, struct part *part)
 		row->remark = hp_xstrdup(from->what);
 	}
 	if (part->count)
-		part->about = hp_xstrdup("of all threads: in all, how often, the longest");
+		part->about = hp_xstrdup("of all threads: total, count, longest");
 }
 
 /* --- memory --- */
@@ -358,9 +358,9 @@ static char *program_remark(const struct hp_program *program)
 	bool is_mixed = program->root_runs && program->runs > program->root_runs;
 	double runs = (double)(program->runs - (is_mixed ? program->root_runs : 0));
 	double wall_ns = (double)(program->wall_ns - (is_mixed ? program->root_wall_ns : 0));
-	char *text = hp_xprintf("%s%s%s each", is_mixed ? "others " : "",
-				program->elsewhere ? "\342\211\245 " : "",
-				hp_format_time(&cell, wall_ns / runs));
+	char *text = hp_xprintf("%s%s each%s", program->elsewhere ? "\342\211\245 " : "",
+				hp_format_time(&cell, wall_ns / runs),
+				is_mixed ? " besides the first" : "");
 
 	text = counted(text, program->failed, "failed");
 	text = counted(text, program->unknown, "ended unseen");

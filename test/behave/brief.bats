@@ -333,7 +333,7 @@ fits()
 	HOTPATH_SEGMENT_PATH=$T/segment "$HP_RUN" "$T/drops" 2>/dev/null
 	COLUMNS=160 "$HP_BUILD/hotpath" report "$T/segment" >"$T/bare"
 	cat "$T/bare"
-	grep -q '≥ .*drops ×2 .*others ≥ .*, 1 dropped rights: the rest is not in this file' "$T/bare"
+	grep -q '≥ .*drops ×2 .*≥ .* each besides the first, 1 dropped rights: the rest is not in this file' "$T/bare"
 	"$HP_RUN" "$T/drops" 2>/dev/null
 	COLUMNS=160 "$HP_BUILD/hotpath" report drops >"$T/kept"
 	cat "$T/kept"
