@@ -29,6 +29,7 @@ static bool is_wanted;
 bool hp_future_is_off;
 bool hp_uring_is_without;
 bool hp_aio_is_without;
+bool hp_uv_is_without;
 bool hp_future_exchanges;
 
 /* Address in the code -> its place; in a page that a forked child finds empty. Keys do not move. */
@@ -500,6 +501,14 @@ void hp_flight_end(struct hp_future *future, struct hp_flight *flight, enum hp_f
 	flight_release(future, flight);
 }
 
+void hp_flight_undo(struct hp_future *future, struct hp_flight *flight)
+{
+	atomic_fetch_sub_explicit(&future->calls, 1, memory_order_relaxed);
+	flight->number = 0;
+	atomic_store_explicit(&flight->state, HP_FUTURE_NONE, memory_order_release);
+	flight_release(future, flight);
+}
+
 /* --- by address --- */
 
 void hp_future_begin_at(struct hp_future *future, uint64_t key)
@@ -553,12 +562,8 @@ void hp_future_undo_at(uint64_t key)
 {
 	struct hp_object_flight object;
 
-	if (!hp_objects_take(key, &object))
-		return;
-	atomic_fetch_sub_explicit(&object.future->calls, 1, memory_order_relaxed);
-	object.flight->number = 0;
-	atomic_store_explicit(&object.flight->state, HP_FUTURE_NONE, memory_order_release);
-	flight_release(object.future, object.flight);
+	if (hp_objects_take(key, &object))
+		hp_flight_undo(object.future, object.flight);
 }
 
 void hp_future_thread(uintptr_t at, uint64_t key)
@@ -588,6 +593,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	hp_future_is_off = !is_wanted;
 	hp_uring_is_without = hp_settings_without(settings, "uring");
 	hp_aio_is_without = hp_settings_without(settings, "aio");
+	hp_uv_is_without = hp_settings_without(settings, "uv");
 	hp_future_exchanges = settings->loop_callbacks;
 	if (is_wanted)
 		hp_segment_recorded(&hp_segment, HP_RECORDED_FUTURES);

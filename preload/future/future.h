@@ -45,6 +45,7 @@ extern HP_HIDDEN bool hp_future_is_off;
 /* HOTPATH_WITHOUT names it: its functions are passed through. */
 extern HP_HIDDEN bool hp_uring_is_without;
 extern HP_HIDDEN bool hp_aio_is_without;
+extern HP_HIDDEN bool hp_uv_is_without;
 
 /* HOTPATH_LOOP_CALLBACKS: callbacks that the program passes may be exchanged for ours. */
 extern HP_HIDDEN bool hp_future_exchanges;
@@ -66,6 +67,9 @@ struct hp_flight *hp_flight_begin(struct hp_future *future);
 /* It ends: HP_FUTURE_READY or HP_FUTURE_CANCELLED.  `text`: its result; NULL = none. */
 void hp_flight_end(struct hp_future *future, struct hp_flight *flight, enum hp_future_state how,
 		   const char *text);
+
+/* It did not start after all, and nothing else knows it. */
+void hp_flight_undo(struct hp_future *future, struct hp_flight *flight);
 
 /* Keeps the text until the end of the call. */
 void hp_flight_result(struct hp_flight *flight, const char *text);

@@ -55,7 +55,7 @@ load order 2" ]
 		int sqlite3_step(void *) __attribute__((weak));
 		int main(void)
 		{
-			static const char *const names[] = { "uv_run", "uv_queue_work", "event_base_loop",
+			static const char *const names[] = { "uv_run", "uv_loop_init", "event_base_loop",
 							     "ev_run", "g_main_loop_run", "sqlite3_step" };
 			printf("%d %d %d\n", &uv_run != 0, &event_base_loop != 0, &sqlite3_step != 0);
 			for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)

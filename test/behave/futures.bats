@@ -358,6 +358,45 @@ jobs_run()
 	END
 }
 
+# uv_run NAME SETTING... - the report to $T/NAME.json, what the program says to $T/NAME.out
+uv_run()
+{
+	local name=$1
+	shift
+	env "$@" HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/$name.json" \
+		LD_PRELOAD="$HP_LIB" "$T/uv" >"$T/$name.out"
+}
+
+@test "futures: requests of libuv, if callbacks may be exchanged" {
+	echo '#include <uv.h>' | gcc -fsyntax-only -xc - 2>/dev/null || skip "libuv's headers are not installed"
+	gcc -O1 -g -Wall -Wextra -Werror -o "$T/uv" "$ROOT/test/behave/programs/uv.c" -luv
+	"$T/uv" >"$T/uv-plain.out"
+	uv_run uv-exchanged HOTPATH_LOOP_CALLBACKS=1
+	uv_run uv-kept HOTPATH_LOOP_CALLBACKS=0
+	uv_run uv-without HOTPATH_LOOP_CALLBACKS=1 HOTPATH_WITHOUT=uv
+	python3 - "$T" <<-'END'
+		import json, sys
+		def said(name):
+		    pairs = (line.split() for line in open(f"{sys.argv[1]}/uv-{name}.out"))
+		    return {pair[0]: int(pair[-1]) for pair in pairs}
+		def rows(name):
+		    report = json.load(open(f"{sys.argv[1]}/uv-{name}.json"))["futures"]
+		    return [r for r in report["raw"] if r["kind"] == "libuv"]
+		own, found = said("exchanged"), rows("exchanged")
+		sums = [sum(r[key] for r in found) for key in
+		        "call_count ready_count cancelled_count open_count lost_count total_polls".split()]
+		# Work without a second callback has ours.
+		callbacks = own["after"] + own["files"] + own["names"] + 1
+		assert sums == [own["started"], callbacks, own["cancelled"], 0, 0, own["worked"] + callbacks], (sums, own)
+		assert sum(r["queued_calls"] for r in found) == callbacks
+		# A request has the program's callbacks unless they were exchanged on request.
+		assert [said(name)["own"] for name in ("plain", "exchanged", "kept", "without")] == [1, 0, 1, 1]
+		assert rows("kept") == rows("without") == []
+		same = [{**said(name), "own": 0} for name in ("plain", "exchanged", "kept", "without")]
+		assert all(one == same[0] for one in same), same
+	END
+}
+
 @test "futures: contexts of makecontext" {
 	gcc -O1 -g -Wall -Wextra -Werror -o "$T/contexts" "$ROOT/test/behave/programs/contexts.c" -lpthread
 	"$T/contexts" >"$T/contexts-plain.out"

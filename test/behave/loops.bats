@@ -111,6 +111,30 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	[ "$(reported timerfd 'r[0]["timers_late_max_ns"] >= 4000000')" = True ]
 }
 
+@test "a timerfd alone makes a loop" {
+	compile alone -O1 -g -fno-instrument-functions <<-'END'
+		#include <stdint.h>
+		#include <sys/epoll.h>
+		#include <sys/timerfd.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			struct itimerspec each = { { 0, 100000 }, { 0, 100000 } };
+			int queue = epoll_create1(0), timer = timerfd_create(CLOCK_MONOTONIC, 0);
+			struct epoll_event event = { .events = EPOLLIN };
+			uint64_t count;
+			timerfd_settime(timer, 0, &each, NULL);
+			epoll_ctl(queue, EPOLL_CTL_ADD, timer, &event);
+			for (int i = 0; i < 50; i++)
+				if (epoll_wait(queue, &event, 1, -1) != 1 || read(timer, &count, 8) != 8) return 1;
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/alone.json" \
+		LD_PRELOAD="$HP_LIB" "$T/alone"
+	[ "$(reported alone '[(x["waits"], x["timer_reads"]) for x in r]')" = "[(50, 50)]" ]
+}
+
 @test "waits that another thread ended are counted, and not those that the loop ended itself" {
 	[ "$(reported remote '[(x["waits"], x["woken_remote"]) for x in r]')" = "[(301, 200)]" ]
 	[ "$(reported remote 'a["remote_schedule_count"]')" = 200 ]

@@ -3,7 +3,7 @@
 #
 # futures.sh - ns of a poll (HOTPATH_FUTURE_POLL and _PENDING), of a call (start and end), of a coroutine's resume, of a
 # thread that is created and joined, of a connection with its wait, of a switch to or from a context, of a GTask, and of
-# a job of a GThreadPool, exchanged: without the library; with it; and with it but futures not requested. `off` of
+# a job of a GThreadPool and one of libuv, exchanged: without the library; with it; and with it but futures not requested. `off` of
 # coroutines is compiled without -DHOTPATH. Budgets: 20 ns per resume above `plain`; 1.05 x a thread of `off`.
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
@@ -30,6 +30,9 @@ if pkg-config --exists gio-2.0 2>/dev/null; then
 	compile -o "$out/jobs" test/behave/programs/jobs.c "${glib[@]}" || exit
 	compile -o "$out/tasks" test/behave/programs/tasks.c "${glib[@]}" || exit
 fi
+if echo '#include <uv.h>' | cc -fsyntax-only -xc - 2>/dev/null; then
+	compile -o "$out/uv" test/behave/programs/uv.c -luv || exit
+fi
 printf '%-12s%9s%9s%9s%12s%12s\n' 'ns each' plain ours off ours-plain ours/off
 while read -r what mode count; do
 	[ -x "$out/$what" ] || continue
@@ -46,4 +49,5 @@ done <<-'END'
 	contexts switch 500000
 	tasks task 200000
 	jobs job 200000
+	uv work 100000
 END

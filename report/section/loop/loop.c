@@ -113,14 +113,15 @@ static bool is_client(const struct hp_report *report, const struct hp_loop_row *
 /*
  * A client that polls for its answer has one timeout. A loop whose timers have one length, such
  * as Python's asyncio with a self-pipe, also checks for events without waiting while it has
- * work.
+ * work; and one that reads a timerfd has timers.
  */
 static bool has_timers(const struct hp_loop *record)
 {
 	bool has_work =
 		record->call == HP_LOOP_EPOLL && record->waits >= record->parks + EXPIRED_MIN;
 
-	return record->expired >= EXPIRED_MIN && (record->timeouts > 1 || has_work);
+	return record->timer_reads >= EXPIRED_MIN ||
+	       (record->expired >= EXPIRED_MIN && (record->timeouts > 1 || has_work));
 }
 
 static bool has_sources(const struct hp_loop *record)

@@ -687,6 +687,7 @@ int main(int argc, char **argv)
 		endings();
 		glib();
 		uring();
+		uv();
 		old_conditions();
 	}
 	bad += not_called();

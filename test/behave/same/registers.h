@@ -40,6 +40,9 @@ void messages(void);
 /* registers_uring.c: liburing's. */
 void uring(void);
 
+/* registers_uv.c: libuv's. */
+void uv(void);
+
 /* registers_glib.c: GLib's, ours, and old versions of the C library's. */
 void glib(void);
 void own(void);

@@ -4,7 +4,8 @@ cd "$(dirname "$0")" || exit
 flags='-O1 -g -D_GNU_SOURCE -Wall -Wextra'
 set -e
 
-# The functions of the library; those of GLib and liburing only if they can be called.
+# The functions of the library; those of GLib and liburing only if they can be called. libuv's return at once, since it
+# is not loaded: nothing is behind them.
 exported()
 {
 	nm -D --defined-only "${HP_BUILD:?}/libhotpath.so" |
@@ -36,9 +37,10 @@ if [ "$(uname -m)" = x86_64 ]; then
 		skip+='\|io_uring_'
 	fi
 	exported | list >"$1/exports.h"
-	exported | grep -vxE '__cyg_.*|hotpath_.*|cfree|free_.*sized|execl.*|execvp?|wait(pid|3)?|eventfd_.*|reallocarray' |
+	exported | grep -vxE '__cyg_.*|hotpath_.*|cfree|free_.*sized|execl.*|execvp?|wait(pid|3)?|eventfd_.*|reallocarray|uv_.*' |
 		list >"$1/behind.h"
-	gcc $flags -no-pie -I "$1" -o "$1/registers" registers.c registers_io.c registers_glib.c registers_uring.c $glib $uring \
+	gcc $flags -no-pie -I "$1" -o "$1/registers" registers.c registers_io.c registers_glib.c registers_uring.c registers_uv.c \
+		$glib $uring \
 		-Wl,--no-as-needed -lstdc++
 	# Our library resolves these by their version.
 	echo 'GLIBC_2.3.2 { pthread_cond_wait; pthread_cond_timedwait; pthread_cond_signal; pthread_cond_broadcast;
