@@ -98,3 +98,102 @@ setup()
 		curl -s "${url}debug/$kind/$id/logs" | "$types" "${kind}_logs"
 	done
 }
+
+# console_of VERSION SETTING... - its console on a program with something for each view, in a terminal of 150 columns.
+console_of()
+{
+	local version=$1 where=$HP_BUILD/crate/console-$1 url
+	shift
+	command -v cargo tmux >/dev/null || skip "no cargo or no tmux here"
+	CARGO_TARGET_DIR=$HP_BUILD/crate/target-$version nice -n 19 cargo install -q --locked --root "$where" \
+		--version "=$version" --features tui hotpath || skip "the crate's console cannot be built here"
+	compile every -g -O1 -finstrument-functions -DHOTPATH -I"$ROOT/include" -pthread \
+		<"$ROOT/test/behave/programs/crate_console.c"
+	LD_PRELOAD=$HP_LIB "$T/every" >"$T/every.out" 2>/dev/null 3>&- &
+	echo $! >"$T/every-$version.pid"
+	eventually grep up "$T/every.out"
+	url=$(serve "$(cat "$T/every-$version.pid")" "$@")
+	url=${url%/}
+	tmux="tmux -L hp-crate-$$-$version -f /dev/null"
+	$tmux new-session -d -s c -x 150 -y 40 "TERM=xterm-256color LC_ALL=C.UTF-8 NO_COLOR=1 '$where/bin/hotpath' console \
+		--metrics-host http://127.0.0.1 --metrics-port '${url##*:}' --refresh-interval 500" 3>&-
+}
+
+on_screen()
+{
+	$tmux capture-pane -p -t c | grep -q -e "$1"
+}
+
+shows()
+{
+	eventually on_screen "$1" && return
+	$tmux capture-pane -p -t c
+	return 1
+}
+
+press()
+{
+	$tmux send-keys -t c "$1"
+}
+
+# Each view, and the log beside it: a view that it cannot read stays at "Connecting..." or shows an error.
+each_view()
+{
+	local threads=3
+
+	[ "$1" != 0.30 ] || threads=4
+	shows 'Live'
+	shows 'sell  *[1-9][0-9,]*  .*s .*%'
+	press o
+	shows 'Index .*T'
+	press o
+	press 1
+	shows 'deliver  *[1-9][0-9,]*  *50 B '
+	press 1
+	shows "Press 'c' to capture\|perf\|sampl"
+	press 2
+	shows 'every.c:[0-9]*  .*active  *[1-9]'
+	press o
+	shows 'Index  *Message  *Delay'
+	press o
+	press 2
+	shows 'maps .*closed  *[1-9]'
+	press o
+	shows 'Index  *Message'
+	press o
+	press 2
+	shows 'parcel  *[1-9][0-9,]*  *[1-9][0-9,]* '
+	press o
+	shows 'ready  *2  .* 50 B  *signed for'
+	press o
+	press 2
+	shows 'prices  *[1-9][0-9,]*  *[0-9]'
+	press 2
+	shows 'stock  *[1-9][0-9,]*  *[0-9]'
+	if [ "$1" = 0.30 ]; then
+		press 3
+		shows 'No SQL queries found'
+	fi
+	press $threads
+	shows 'every  *[0-9]*  *[SR][a-z]* ([SR])'
+	press $((threads + 1))
+	shows 'gauge!  .*"sold"  *[1-9]'
+	press o
+	shows 'Index .*Value'
+	press o
+	press $((threads + 2))
+	shows 'worker-0  *[1-9][0-9,]*  *[0-9]'
+	press q
+}
+
+@test "crate: its console 0.30.3 shows each view" {
+	console_of 0.30.3
+	each_view 0.30
+	$tmux kill-server || true
+}
+
+@test "crate: its console 0.18.0 shows each view, from answers in its shape" {
+	console_of 0.18.0 HOTPATH_API=0.18
+	each_view 0.18
+	$tmux kill-server || true
+}
