@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unjoined.c USER WAY... - root's children, which drop their rights before anything of theirs is
- * recorded.  Each prints "WAY PID INODE", the segment that it has mapped writable at its end, and
- * first of all the parent does: "root PID INODE".  For trust.bats.
+ * unjoined.c USER WAY... - starts children as root that drop their rights before anything is
+ * recorded about them.  The parent prints "root PID INODE" first, then each child "WAY PID INODE":
+ * INODE is the segment that it has mapped writable at its end.  For trust.bats.
  *
  * WAY:
  *   stay    the child of fork() drops, calls `worked` 7 times, and exits
