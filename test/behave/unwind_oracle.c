@@ -68,7 +68,7 @@ static void process_read(void)
 	const char *why;
 
 	if (!o.unwinder) {
-		if (hp_stack_process_init(&o.process, o.pid) != 0)
+		if (hp_stack_process_init(&o.process, o.pid, 0) != 0)
 			fail("maps");
 	} else if (hp_stack_process_refresh(&o.process) != 0) {
 		return;
