@@ -105,8 +105,9 @@ void hp_alloc_add_totals(struct hp_report *report, cJSON *list)
 	hp_json_whole(list, "freed_bytes", all->freed_bytes);
 	hp_json_whole(list, "freed_count", all->frees);
 	hp_json_whole(list, "temporary_count", all->temporary);
-	cJSON_AddItemToObject(list, "live_bytes", cJSON_CreateNumber((double)all->live_bytes));
-	cJSON_AddItemToObject(list, "live_count", cJSON_CreateNumber((double)all->live));
+	/* If a process dropped privileges, blocks may be freed whose allocation was lost: as in the table. */
+	hp_json_whole(list, "live_bytes", all->live_bytes > 0 ? (uint64_t)all->live_bytes : 0);
+	hp_json_whole(list, "live_count", all->live > 0 ? (uint64_t)all->live : 0);
 	cJSON_AddItemToObject(list, "peak_bytes", cJSON_CreateNumber((double)all->peak_bytes));
 	hp_extra_add_live(report, list);
 	if (alloc->allocator_file)
