@@ -71,7 +71,10 @@ static void process_read(void)
 		if (hp_stack_process_init(&o.process, o.pid, 0) != 0)
 			fail("maps");
 	} else if (hp_stack_process_refresh(&o.process) != 0) {
-		return;
+		/* It has become another program, as a script that starts the interpreter does. */
+		hp_stack_process_release(&o.process);
+		if (hp_stack_process_init(&o.process, o.pid, 0) != 0)
+			return;
 	}
 	/* libunwind's cache is of the previous mappings. */
 	hp_unwinder_free(o.unwinder);
