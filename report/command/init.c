@@ -36,9 +36,10 @@ static const struct scenario scenarios[] = {
 	{ "locks", "Who waits for whom?", "", "hotpath run --report mutexes,waits ./app", "" },
 	{ "channels", "Which queue or pipe is backed up?", "",
 	  "hotpath run --report channels ./app", "" },
-	{ "data-flow", "How are pipes, queues and locks used, and who waits?", "",
-	  "hotpath run --report channels,mutexes,rw_locks,waits ./app",
-	  "curl -s http://127.0.0.1:6770/channels\n" },
+	{ "data-flow", "How do data, tasks and locks flow, and who waits?", "",
+	  "hotpath run --report channels,streams,futures,mutexes,rw_locks,waits ./app",
+	  "curl -s http://127.0.0.1:6770/channels\ncurl -s http://127.0.0.1:6770/streams\n"
+	  "curl -s http://127.0.0.1:6770/futures\n" },
 	{ "runtime", "Is an event loop held up, and by what?", RUNTIME },
 	{ "tokio", "The same, by its name in the Rust crate", RUNTIME },
 	{ "values", "What are the program's own figures?", WITH_HEADER,

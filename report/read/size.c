@@ -28,6 +28,17 @@ static bool line_find(struct hp_reader *reader, struct hp_size_line *line, uint6
 	       line->count <= POINTS_MAX;
 }
 
+struct hp_size_descriptors hp_model_descriptors(const struct hp_model *model)
+{
+	struct hp_reader reader = model->reader;	/* not released: the model's */
+	struct hp_size_line line;
+	uint64_t at;
+
+	if (!line_find(&reader, &line, &at))
+		return (struct hp_size_descriptors){ 0 };
+	return (struct hp_size_descriptors){ line.descriptors, line.descriptors_most };
+}
+
 struct hp_size_moment *hp_sizes_read(const struct hp_model *model, size_t *count)
 {
 	struct hp_reader reader = model->reader;	/* not released: the model's */

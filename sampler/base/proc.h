@@ -44,6 +44,15 @@ int hp_proc_stat(const char *text, struct hp_proc_stat *out);
 /* The number after a label, e.g. "VmHWM:"; 0 if there is none. */
 uint64_t hp_proc_number(const char *text, const char *label);
 
+/*
+ * Entries of a folder below /proc that has no others than the counted ones, like "fd".  -1 = gone, or
+ * not for us to read.
+ */
+long hp_proc_entries(const char *path);
+
+/* The same, as kernels before 6.2 need it. */
+long hp_proc_count_entries(const char *path);
+
 /* "/proc/PID/NAME", and "/proc/PID/task/TID/NAME". */
 void hp_proc_path(char path[64], uint32_t pid, const char *name);
 void hp_proc_task_path(char path[64], uint32_t pid, uint32_t tid, const char *name);

@@ -106,3 +106,14 @@ void hp_sizes_add(struct hp_sizes *sizes, const struct hp_size_point *point, boo
 		sizes->live[sizes->count] = live_bytes;
 	line->count = ++sizes->count;
 }
+
+void hp_sizes_note_descriptors(struct hp_sizes *sizes, uint32_t count)
+{
+	struct hp_size_line *line = sizes->line;
+
+	if (!line || !count)
+		return;
+	line->descriptors = count;
+	if (count > line->descriptors_most)
+		line->descriptors_most = count;
+}

@@ -31,6 +31,9 @@ void hp_sizes_init(struct hp_sizes *sizes, const struct hp_segment *segment,
 /* Bytes in blocks of live processes, according to their heaps; -1 = none records allocations. */
 int64_t hp_sizes_live(const struct hp_segment *segment);
 
+/* What the same scan found open in all live members; 0 = unknown. */
+void hp_sizes_note_descriptors(struct hp_sizes *sizes, uint32_t count);
+
 /* The result of a scan; bytes are recorded if there are any (`has_live`). */
 void hp_sizes_add(struct hp_sizes *sizes, const struct hp_size_point *point, bool has_live,
 		  uint64_t live_bytes);

@@ -14,6 +14,7 @@
  */
 #include "sampler/session/watch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -673,6 +674,23 @@ static void note_size(struct hp_watcher *watcher, uint64_t rss_kb)
 		     bytes > 0 ? (uint64_t)bytes : 0);
 }
 
+/* All of them are known, or none: the sum of some would be too small. */
+static uint32_t descriptors_of_all(const struct hp_watcher *watcher)
+{
+	char path[64];
+	long all = 0;
+
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (struct hp_member *m = watcher->members->buckets[i]; m; m = m->next) {
+			hp_proc_path(path, m->pid, "fd");
+			long count = hp_proc_entries(path);
+			if (count < 0 && errno != ENOENT && errno != ESRCH)
+				return 0;
+			all += count > 0 ? count : 0;
+		}
+	return all < UINT32_MAX ? (uint32_t)all : 0;
+}
+
 uint32_t hp_watcher_look(struct hp_watcher *watcher)
 {
 	uint64_t began_ns = own_cpu_ns();
@@ -690,8 +708,10 @@ uint32_t hp_watcher_look(struct hp_watcher *watcher)
 		for (struct hp_member *m = watcher->members->buckets[i]; m; m = m->next)
 			resident += look_at_process(watcher, m);
 	watcher->area->rss_kb = resident;
-	if (resident)	/* a thread that has just ended has none */
+	if (resident) {	/* a thread that has just ended has none */
 		note_size(watcher, resident);
+		hp_sizes_note_descriptors(&watcher->sizes, descriptors_of_all(watcher));
+	}
 	watcher->area->looks++;
 	uint32_t wait_ms = next_ms(watcher, own_cpu_ns() - began_ns, watcher->count - before);
 	watcher->area->interval_ms = wait_ms;

@@ -47,7 +47,9 @@ struct hp_size_line {
 	uint32_t every;	/* sampler: scans for one point */
 	uint32_t looks;	/* sampler: so far */
 	uint64_t live;	/* sampler: offset of `capacity` u64 beside `points`: bytes of blocks; 0 = none */
-	uint64_t reserved[5];
+	uint32_t descriptors;	/* sampler: open in all live members, last scan; 0 = unknown */
+	uint32_t descriptors_most;	/* sampler: the most in one scan */
+	uint64_t reserved[4];
 	struct hp_size_point
 		points[];	/* sampler: in order of time; one that is not later must be skipped */
 };

@@ -213,6 +213,8 @@ END
 		[[ $output != *"Unknown report"* && $output == *up* ]]
 		[ "${#lines[@]}" -gt 1 ]
 	done
+	# Pipes and queues, files and connections, tasks, locks.
+	[[ $("$HP_BUILD/hotpath" init data-flow) == *"--report channels,streams,futures,mutexes,rw_locks,waits "* ]]
 	run "$HP_BUILD/hotpath" init nonsense
 	[ "$status" -eq 2 ]
 	[[ $output == *"no scenario 'nonsense'"* ]]

@@ -139,3 +139,38 @@ shown()
 		server.wait()
 	END
 }
+
+# Its helper scans it now and then, so the figure follows.
+@test "values: open descriptors are those that the kernel lists" {
+	local pid url listed
+
+	compile descriptors -O1 <<-'END'
+		#include <fcntl.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			for (int i = 0; i < 120; i++)
+				if (open("/dev/null", O_RDONLY) < 0)
+					return 1;
+			puts("up");
+			fflush(stdout);
+			return getchar() == EOF;
+		}
+	END
+	mkfifo "$T/descriptors.end"
+	HOTPATH_REPORT=debug HOTPATH_METRICS_PORT=0 LD_PRELOAD=$HP_LIB "$T/descriptors" \
+		<"$T/descriptors.end" >"$T/descriptors.said" 2>/dev/null 3>&- &
+	pid=$!
+	exec 7>"$T/descriptors.end"
+	eventually grep up "$T/descriptors.said"
+	listed=$(ls "/proc/$pid/fd" | wc -l)
+	[ "$listed" -gt 120 ]
+	is_reported()
+	{
+		"$HP_BUILD/hotpath" report -r debug -f json "$pid" | jq -e --arg listed "$listed" \
+			'.debug.entries[] | select(.expression == "open descriptors") | .last_value == $listed and .max == $listed'
+	}
+	eventually is_reported
+	exec 7>&-
+	wait "$pid" || true
+}

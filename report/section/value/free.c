@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "report/read/size.h"
 #include "report/section/channel/row/name.h"
 #include "report/section/channel/section.h"
 #include "report/section/memory/section.h"
@@ -69,6 +70,7 @@ void hp_values_add_free(struct hp_report *report, struct hp_values *values, size
 	struct build b = { .values = values, .room = room, .id = HP_VALUE_FREE };
 	const struct hp_model *model = &report->model;
 	const struct hp_alloc *alloc = hp_alloc_of(report);
+	struct hp_size_descriptors descriptors = hp_model_descriptors(model);
 
 	if (model->rss_kb)
 		gauge_add(&b, hp_xstrdup("resident bytes"), (double)model->rss_kb * 1024,
@@ -80,5 +82,8 @@ void hp_values_add_free(struct hp_report *report, struct hp_values *values, size
 	b.id = HP_VALUE_FREE + 2;
 	if (model->thread_count)
 		gauge_add(&b, hp_xstrdup("live threads"), alive(report), -HUGE_VAL);
+	b.id = HP_VALUE_FREE + 3;
+	if (descriptors.last)
+		gauge_add(&b, hp_xstrdup("open descriptors"), descriptors.last, descriptors.most);
 	queues_add(report, &b, HP_VALUE_FREE + 10);
 }
