@@ -301,3 +301,49 @@ alone_as_usual()
 	jq -r '.findings[] | .rule + " " + .text' "$T/opens.many" | tee "$T/found"
 	run ! grep -qE '^(open-per-item|small-io)' "$T/found"
 }
+
+@test "findings: a thread that reads a timerfd waits for no child" {
+	compile ticks -O1 -fno-instrument-functions <<-'END'
+		#include <stdint.h>
+		#include <sys/timerfd.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			struct itimerspec often = { { 0, 10000000 }, { 0, 10000000 } };
+			int timer = timerfd_create(CLOCK_MONOTONIC, 0), reads = 0;
+			uint64_t expired;
+			timerfd_settime(timer, 0, &often, NULL);
+			while (reads < 30 && read(timer, &expired, sizeof(expired)) > 0)
+				reads++;
+			return reads != 30;
+		}
+	END
+	HOTPATH_REPORT=findings,offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/said \
+		"$HP_RUN" "$T/ticks"
+	jq -e '.findings == []' "$T/said"
+	jq -e '[.offcpu.data[].on] | index("child") | not' "$T/said"
+}
+
+@test "findings: text + more copies the text, and moves no elements" {
+	cat >"$T/join.cc" <<-'END'
+		#include <string>
+		__attribute__((noinline)) static void cell_add(std::string &text, int value)
+		{
+			text = text + std::to_string(value) + ",";
+		}
+		int main()
+		{
+			std::string text;
+			for (int i = 0; i < 20000; i++)
+				cell_add(text, i);
+			return text.empty();
+		}
+	END
+	g++ -O2 -g -o "$T/join" "$T/join.cc"
+	HOTPATH_REPORT=findings,functions-cpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/said \
+		"$HP_RUN" "$T/join"
+	jq -e '.functions_cpu.sample_count >= 100' "$T/said" || skip "no CPU samples here"
+	jq -r '.findings[] | .rule + " " + .text' "$T/said" | tee "$T/found"
+	run ! grep -q '^moves-elements' "$T/found"
+	grep -q '^copies cell_add (.*) copies both strings for each + of strings' "$T/found"
+}

@@ -7,9 +7,12 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
+#define JOIN_MIN 0.6 /* of the function: text = text + more */
+
 static void find(struct hp_survey *survey)
 {
-	static const struct hp_pattern pattern = {
+	const struct hp_cost *most = hp_cost_most(survey, HP_SIGN_COPY);
+	struct hp_pattern pattern = {
 		.rule = &hp_rule_copies,
 		.mark = HP_SIGN_COPY,
 		.of_cpu = 0.3,
@@ -20,6 +23,9 @@ static void find(struct hp_survey *survey)
 		.what = "in memcpy and memmove",
 	};
 
+	if (most && (double)most->marked_ns[HP_SIGN_JOIN] >= JOIN_MIN * (double)most->ns)
+		pattern.advice =
+			"copies both strings for each + of strings: append with += instead.";
 	hp_pattern_find(survey, &pattern);
 }
 

@@ -134,6 +134,9 @@ static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
 	while (walk_next(&walk, &function) && function != owner->function) {
 		uint32_t more = marks_of(b, function);
 
+		/* An insertion that operator+ makes is a copy: the program asked for none. */
+		if (more & HP_SIGN_BIT(HP_SIGN_JOIN))
+			marks &= ~HP_SIGN_BIT(HP_SIGN_MOVE);
 		marks |= is_leaf ? more : more & ~HP_SIGN_BIT(HP_SIGN_CALL);
 		is_leaf = false;
 	}

@@ -18,7 +18,7 @@ static void find(struct hp_survey *survey)
 		.advice =
 			"moves all later elements for each insertion or removal: use a deque or a "
 			"list, or remove many at once.",
-		.what = "in insert and erase of a vector",
+		.what = "in insert and erase",
 	};
 
 	hp_pattern_find(survey, &pattern);

@@ -43,6 +43,7 @@ static const struct word library[] = {
 	{ "memcpy", HP_SIGN_COPY },
 	{ "memmove", HP_SIGN_COPY },
 	{ "mempcpy", HP_SIGN_COPY },
+	{ "^std::operator+", HP_SIGN_JOIN },
 	{ "strdup", HP_SIGN_BUILD },
 	{ "strndup", HP_SIGN_BUILD },
 	{ "wcsdup", HP_SIGN_BUILD },

@@ -13,6 +13,7 @@ enum hp_sign {
 	HP_SIGN_COMPARE, /* strcmp, memcmp */
 	HP_SIGN_LENGTH, /* a string is read to its end */
 	HP_SIGN_COPY, /* memcpy, memmove */
+	HP_SIGN_JOIN, /* operator+ of strings, which copies both into a new one */
 	HP_SIGN_ALLOC, /* malloc, free */
 	HP_SIGN_BUILD, /* below a function that makes a new block and fills it: strdup, or of C++'s library */
 	HP_SIGN_YIELD, /* sched_yield */

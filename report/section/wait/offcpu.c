@@ -27,7 +27,10 @@
 
 #define LEAST_NS UINT64_C(10000000)	/* less is not worth a table that nobody requested */
 
-/* Parts of names of the kernel's functions; the innermost known one decides. */
+/*
+ * Parts of names of the kernel's functions; the innermost known one decides.  A `$` at the end of a
+ * part is the end of the name: do_wait waits for a child, do_wait_intr for any event.
+ */
 struct cause {
 	const char *part;
 	const char *on;
@@ -40,12 +43,14 @@ static const struct cause causes[] = {
 	{ "epoll", "poll" },	    { "poll_schedule", "poll" },  { "io_cqring_wait", "poll" },
 	{ "do_sys_poll", "poll" },  { "do_select", "poll" },	  { "pipe_", "pipe" },
 	{ "fsync", "disk" },	    { "sync_file", "disk" },	  { "folio_wait", "disk" },
-	{ "io_schedule", "disk" },  { "submit_bio", "disk" },	  { "do_wait", "child" },
+	{ "io_schedule", "disk" },  { "submit_bio", "disk" },	  { "do_wait$", "child" },
 	{ "wait4", "child" },	    { "kernel_clone", "child" },  { "skb_wait", "socket" },
 	{ "csk_accept", "socket" }, { "unix_accept", "socket" },  { "skb_recv", "socket" },
 	{ "sock_", "socket" },	    { "tcp_", "socket" },	  { "unix_stream", "socket" },
 	{ "page_fault", "memory" }, { "sigtimedwait", "signal" }, { "sys_pause", "signal" },
 	{ "sigsuspend", "signal" }, { "ptrace", "debugger" },	  { "do_signal_stop", HP_ON_STOP },
+	{ "timerfd_read", "poll" }, { "eventfd_read", "poll" },	  { "inotify_read", "poll" },
+	{ "signalfd", "poll" },
 };
 
 static const struct hp_cpu_frame *frame_of(const struct hp_cpu *cpu, uint32_t stack)
@@ -64,6 +69,16 @@ static bool is_kernel(const struct hp_report *report, uint32_t stack)
 	return object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_KERNEL;
 }
 
+static bool has_part(const char *name, const char *part)
+{
+	size_t length = strlen(part), whole = strlen(name);
+
+	if (part[length - 1] != '$')
+		return strstr(name, part) != NULL;
+	length--;
+	return whole >= length && strncmp(name + whole - length, part, length) == 0;
+}
+
 /* From the function's name, which does not change: 1 = no cause, else the cause's place + 2. */
 static uint8_t cause_of(const struct hp_report *report, uint32_t stack)
 {
@@ -74,7 +89,7 @@ static uint8_t cause_of(const struct hp_report *report, uint32_t stack)
 		return f->cause;
 	f->cause = 1;
 	for (size_t i = 0; f->cause == 1 && i < sizeof(causes) / sizeof(causes[0]); i++)
-		if (strstr(f->name, causes[i].part))
+		if (has_part(f->name, causes[i].part))
 			f->cause = (uint8_t)(i + 2);
 	return f->cause;
 }
