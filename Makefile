@@ -47,10 +47,11 @@ LIB_O := $(call objects,pic,preload segment unwind)
 TRUTH_O := $(call objects,truth,preload segment unwind)
 SAMPLER_O := $(filter-out $(B)/obj/sampler/samply/%,$(call objects,obj,sampler segment unwind))
 SAMPLY_O := $(call objects,obj,sampler/samply)
-REPORT_O := $(call objects,obj,report segment)
-CONSOLE_O := $(filter-out %/report/command/main.o %/live/command/main.o,$(call objects,obj,live report segment))
+RUN_O := $(B)/obj/report/command/run_main.o
+REPORT_O := $(filter-out $(RUN_O),$(call objects,obj,report segment))
+CONSOLE_O := $(filter-out $(RUN_O) %/report/command/main.o %/live/command/main.o,$(call objects,obj,live report segment))
 LIVE_O := $(B)/obj/live/command/main.o $(filter-out $(B)/obj/live/console/%,$(CONSOLE_O))
-PARTS_O := $(filter-out %/main.o,$(call objects,san,segment report live sampler unwind))
+PARTS_O := $(filter-out %main.o,$(call objects,san,segment report live sampler unwind))
 GUEST_O := $(call objects,san,preload)
 UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
@@ -110,8 +111,12 @@ $(B)/hotpath-live: $(LIVE_O)
 $(B)/hotpath-console: $(CONSOLE_O)
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
-$(B)/hotpath-run: $(B)/hotpath	# decides by its name
-	$(Q)ln -f $< $@
+# Only the parts that it needs: it is the first thing of each run.
+$(B)/obj/libreport.a: $(filter-out %/main.o,$(REPORT_O))
+	$(Q)rm -f $@ && ar rcsP $@ $^
+$(B)/hotpath-run: $(RUN_O) $(B)/obj/libreport.a
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
 
 # Objects built with other flags are rebuilt: this file changes only with the flags.  It is itself
 # a makefile, for a second make with the same ones.
@@ -166,7 +171,7 @@ race: $(RACE)
 # Targets of test/fuzz: with libFuzzer, and without it to give them their corpus.
 FUZZ := $(patsubst test/fuzz/%_fuzz.c,%,$(wildcard test/fuzz/*_fuzz.c))
 fuzz_shared = $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out %_fuzz.c %_program.c %/replay.c %/flip.c %/mutate.c,$(wildcard test/fuzz/*.c)))
-FUZZ_PARTS_O := $(filter-out %/main.o,$(call objects,fuzz,segment report live sampler unwind)) \
+FUZZ_PARTS_O := $(filter-out %main.o,$(call objects,fuzz,segment report live sampler unwind)) \
 	$(call fuzz_shared,fuzz)
 $(B)/fuzz/%.o: %.c $(B)/fuzz/flags
 	$(call compile,$(BASE) $(SANITIZED) -fsanitize=fuzzer-no-link)

@@ -204,7 +204,7 @@ static int cmd_help(int argc, char **argv)
 	return 0;
 }
 
-/* hotpath-run is this file under another name: a script would take a millisecond. */
+/* A copy or link of that name is hotpath-run, too (run_main.c). */
 static bool is_runner(const char *name)
 {
 	const char *slash = name ? strrchr(name, '/') : NULL;
