@@ -6,7 +6,9 @@
  * files, but a unit test only links the ones it needs from an archive, and so
  * is not recorded.
  */
+#include "preload/future/future.h"
 #include "preload/guest/readable.h"
+#include "preload/guest/visible.h"
 #include "preload/hook/start.h"
 
 static __attribute__((constructor)) void construct(int count, char **arguments, char **environment)
@@ -15,6 +17,7 @@ static __attribute__((constructor)) void construct(int count, char **arguments, 
 	(void)arguments;
 	hp_readable_begin();
 	hp_start_load(environment);
+	hp_visible_begin(hp_future_exchanges);
 }
 
 static __attribute__((destructor)) void destruct(void)
