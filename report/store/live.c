@@ -153,33 +153,32 @@ static bool is_child(const struct hp_live *live, const char *id)
 	return strcmp(path, id) == 0;
 }
 
-/* The only one that `fits`; *fits_count is how many do. */
-static const struct hp_live *find(const struct hp_live *live, size_t count, const char *id,
-				  bool (*fits)(const struct hp_live *live, const char *id),
-				  size_t *fits_count)
+static size_t choose(struct hp_live *live, size_t count, const char *id,
+		     bool (*fits)(const struct hp_live *live, const char *id))
 {
-	const struct hp_live *found = NULL;
+	size_t chosen = 0;
 
-	*fits_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (!fits(&live[i], id))
-			continue;
-		found = &live[i];
-		++*fits_count;
-	}
-	return found;
+	for (size_t i = 0; i < count; i++)
+		if (fits(&live[i], id))
+			live[chosen++] = live[i];
+	return chosen;
+}
+
+/* A shell's pid means its children only if no program has it. */
+size_t hp_live_choose(struct hp_live *live, size_t count, const char *id)
+{
+	size_t chosen = choose(live, count, id, is_meant);
+
+	return chosen ? chosen : choose(live, count, id, is_child);
 }
 
 static int open_of(bool is_all, const char *id)
 {
-	size_t count, meant;
+	size_t count;
 	struct hp_live *live = list(is_all, &count);
-	const struct hp_live *found = find(live, count, id, is_meant, &meant);
-	int fd;
+	size_t meant = hp_live_choose(live, count, id);
+	int fd = meant == 1 ? hp_session_look(live[0].token) : meant ? -EEXIST : -ENOENT;
 
-	if (!meant)
-		found = find(live, count, id, is_child, &meant);
-	fd = meant == 1 ? hp_session_look(found->token) : meant ? -EEXIST : -ENOENT;
 	free(live);
 	return fd;
 }

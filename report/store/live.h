@@ -31,10 +31,12 @@ struct hp_live *hp_live_list_all(size_t *count);
 size_t hp_live_others(void);
 
 /*
- * The segment of the session with this `id`: a token or its start, or the
- * pid of its root or of the root's parent, as that of `hotpath run`.  Returns a descriptor, or -ENOENT (none), -EEXIST (several),
- * -errno.
+ * Moves those that `id` means to the start of the list, and returns how many they are.  It is a token or
+ * its start, the pid of a root, or of a root's parent, as that of `hotpath run`.
  */
+size_t hp_live_choose(struct hp_live *live, size_t count, const char *id);
+
+/* The segment of the session that `id` means.  Returns a descriptor, or -ENOENT (none), -EEXIST (several), -errno. */
 int hp_live_open(const char *id);
 
 #endif

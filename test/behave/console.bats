@@ -87,6 +87,19 @@ press()
 	not_on_screen Function
 }
 
+@test "console: the pid of hotpath run means the program that it started" {
+	local wrapper child
+
+	HOTPATH_METRICS_PORT=0 "$HP_BUILD/hotpath" run "$T/shop" >"$T/run.out" 2>/dev/null 3>&- &
+	wrapper=$!
+	eventually grep up "$T/run.out"
+	child=$(pgrep -P "$wrapper" shop)
+	console "$wrapper"
+	shows "shop.*pid $child.*Live"
+	kill "$child"
+	wait "$wrapper" || true
+}
+
 @test "console: t takes the stacks of all threads, or says why it cannot" {
 	size=120x40
 	console "$pid"

@@ -88,18 +88,6 @@ static void attach(struct local *local, const struct hp_live *live, int fd)
 	snprintf(local->base.name, sizeof(local->base.name), "%s %u", live->comm, live->pid);
 }
 
-static bool is_meant(const struct local *local, const struct hp_live *live)
-{
-	char pid[16];
-
-	if (!local->name)
-		return true;
-	snprintf(pid, sizeof(pid), "%u", live->pid);
-	return strcmp(pid, local->name) == 0 ||
-	       (strlen(local->name) >= 4 &&
-		strncmp(live->token, local->name, strlen(local->name)) == 0);
-}
-
 static int compare_live(const void *left, const void *right)
 {
 	const struct hp_live *a = left, *b = right;
@@ -147,12 +135,10 @@ static void missing_tell(const struct local *local, struct hp_heard *heard)
 /* Searches for the program. False = `heard` has the reason. */
 static bool find(struct local *local, struct hp_heard *heard)
 {
-	size_t count, meant = 0;
+	size_t count;
 	struct hp_live *live = hp_live_list(&count);
+	size_t meant = local->name ? hp_live_choose(live, count, local->name) : count;
 
-	for (size_t i = 0; i < count; i++)
-		if (is_meant(local, &live[i]))
-			live[meant++] = live[i];
 	if (meant == 1) {
 		int fd = hp_session_look(live[0].token);
 
