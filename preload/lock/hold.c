@@ -38,12 +38,14 @@ static enum hp_wait_class class_of(const struct hp_use *use)
 void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,
 		 uint64_t since, uint64_t ticks)
 {
+	hp_hold_spread_add(me, &use->waits,
+			   (struct hp_told){ use->contended, use->wait_ticks, use->wait_most },
+			   ticks, 1);
 	use->contended++;
 	use->wait_ticks += ticks;
 	if (class_of(use) != HP_WAIT_CLASSES)
 		me->waiter->waited[class_of(use)] += ticks;
 	use->wait_most = ticks > use->wait_most ? ticks : use->wait_most;
-	hp_hold_spread_add(me, &use->waits, ticks, 1);
 	if (!contest)
 		return;
 	contest->count++;
@@ -424,10 +426,12 @@ static void woken_add(struct hp_waiter_local *me, struct hp_use *use, uint64_t b
 		use->failed++;
 		return;
 	}
+	hp_hold_spread_add(me, &use->holds,
+			   (struct hp_told){ use->timed, use->timed_ticks, use->hold_most }, ticks,
+			   1);
 	use->timed++;
 	use->timed_ticks += ticks;
 	use->hold_most = ticks > use->hold_most ? ticks : use->hold_most;
-	hp_hold_spread_add(me, &use->holds, ticks, 1);
 }
 
 void hp_cond_end(struct hp_cond_wait *cond, const struct hp_lock_call *call, uintptr_t mutex,

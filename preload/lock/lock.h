@@ -217,6 +217,9 @@ uint64_t hp_lock_record(const struct hp_lock_call *call);
 void hp_lock_made(const struct hp_lock_call *call);
 void hp_lock_gone(uintptr_t address);
 
+/* A thread was joined: its join is one more object. */
+void hp_lock_joined(const struct hp_use *use);
+
 /* Names the lock at an address from now on. */
 void hp_lock_label(uintptr_t address, const char *label);
 
@@ -343,9 +346,19 @@ void hp_wait_publish(struct hp_waiter_local *me, const void *frame, const struct
 		     uint64_t since);
 void hp_wait_over(struct hp_waiter_local *me);
 
-/* Adds to a hp_spread, which is created if `place` is 0. */
-void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ticks,
-			uint64_t weight);
+/* The values that are already in a use's sums. */
+struct hp_told {
+	uint64_t count;
+	uint64_t ticks;	/* their sum */
+	uint64_t most;	/* the largest */
+};
+
+/*
+ * Before a value is added to the sums: adds it to their hp_spread. `place` 0 = there is none yet.
+ * It is created for the value after the first HP_FEW, which the sums tell.
+ */
+void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, struct hp_told told,
+			uint64_t ticks, uint64_t weight);
 
 /* A wait that has ended. */
 void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,

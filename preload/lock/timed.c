@@ -45,27 +45,12 @@ static struct hp_spread *spread_at(struct hp_waiter_local *me, uint32_t place)
 	return (struct hp_spread *)(me->base + (uint64_t)place * HP_LINE);
 }
 
-static struct hp_spread *spread_get(struct hp_waiter_local *me, uint32_t *place)
+static void value_add(struct hp_waiter_local *me, struct hp_spread *spread, uint64_t ticks,
+		      uint64_t weight)
 {
-	struct hp_spread *spread;
-
-	if (*place)
-		return spread_at(me, *place);
-	spread = hp_lock_take(me, sizeof(*spread));
-	if (spread)
-		*place = (uint32_t)((uint64_t)((char *)spread - me->base) / HP_LINE);
-	return spread;
-}
-
-void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ticks,
-			uint64_t weight)
-{
-	struct hp_spread *spread = spread_get(me, place);
 	unsigned group = hp_bucket_group(ticks);
 	uint64_t *counters;
 
-	if (!spread)
-		return;
 	if (!spread->groups[group]) {
 		counters = hp_lock_take(me, HP_GROUP_SIZE * sizeof(*counters));
 		if (!counters)
@@ -77,10 +62,55 @@ void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, uint64_t ti
 	counters[hp_bucket_place(ticks, group)] += weight;
 }
 
+/* Those that the sums told so far. */
+static void few_add(struct hp_waiter_local *me, struct hp_spread *spread, struct hp_told told)
+{
+	if (told.count >= 1 && told.count <= HP_FEW)
+		value_add(me, spread, told.most, 1);
+	if (told.count == HP_FEW)
+		value_add(me, spread, hp_clock_between(told.most, told.ticks), 1);
+}
+
+/* Readers find it with all values before this one, or not at all. */
+static struct hp_spread *spread_get(struct hp_waiter_local *me, uint32_t *place,
+				    struct hp_told told)
+{
+	struct hp_spread *spread;
+
+	if (*place)
+		return spread_at(me, *place);
+	spread = hp_lock_take(me, sizeof(*spread));
+	if (!spread)
+		return NULL;
+	few_add(me, spread, told);
+	__atomic_store_n(place, (uint32_t)((uint64_t)((char *)spread - me->base) / HP_LINE),
+			 __ATOMIC_RELEASE);
+	return spread;
+}
+
+void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, struct hp_told told,
+			uint64_t ticks, uint64_t weight)
+{
+	struct hp_spread *spread;
+
+	if (!*place && told.count < HP_FEW && weight == 1)
+		return;
+	spread = spread_get(me, place, told);
+	if (spread)
+		value_add(me, spread, ticks, weight);
+}
+
+static struct hp_told holds_of(const struct hp_use *use)
+{
+	/* With sampled ones, the longest may be one of those. */
+	return (struct hp_told){ use->sampled ? HP_FEW + 1 : use->timed, use->timed_ticks,
+				 use->hold_most };
+}
+
 /* NULL = no room. */
 static struct hp_hold_sums *sums_get(struct hp_waiter_local *me, struct hp_use *use)
 {
-	struct hp_spread *spread = spread_get(me, &use->holds);
+	struct hp_spread *spread = spread_get(me, &use->holds, holds_of(use));
 	struct hp_hold_sums *sums;
 
 	if (!spread)
@@ -267,6 +297,7 @@ static void timed_add(struct hp_waiter_local *me, struct hp_use *use,
 	uint64_t ticks = hp_clock_between(start, release->end);
 
 	ticks = hp_clock_between(me->hold_cost, ticks);
+	hp_hold_spread_add(me, &use->holds, holds_of(use), ticks, release->held.weight);
 	if (release->held.weight == 1) {
 		use->timed++;
 		use->timed_ticks += ticks;
@@ -276,7 +307,6 @@ static void timed_add(struct hp_waiter_local *me, struct hp_use *use,
 		sampled_add(me, use, release, ticks);
 	}
 	use->hold_most = ticks > use->hold_most ? ticks : use->hold_most;
-	hp_hold_spread_add(me, &use->holds, ticks, release->held.weight);
 	if (release->held.weight == HP_LOCK_RARE && use->holds)
 		spread_at(me, use->holds)->rare_carry += ++spread_at(me, use->holds)->rare == 0;
 	policy_look(me, use, start, ticks);

@@ -225,6 +225,26 @@ void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histo
 	}
 }
 
+static void value_add(struct hp_model_histogram *histogram, uint64_t ticks)
+{
+	unsigned group = hp_bucket_group(ticks);
+
+	if (!histogram->groups[group])
+		histogram->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(uint64_t));
+	histogram->groups[group][hp_bucket_place(ticks, group)]++;
+	histogram->total++;
+}
+
+void hp_lock_few_add(struct hp_model_histogram *histogram, uint64_t count, uint64_t ticks,
+		     uint64_t most)
+{
+	if (!count || count > HP_FEW)
+		return;
+	value_add(histogram, most);
+	if (count == HP_FEW)
+		value_add(histogram, ticks > most ? ticks - most : 0);
+}
+
 /* The middle of the bucket that holds the value of this rank (from 1). */
 static double value_at(const struct hp_model_histogram *histogram, uint64_t rank)
 {

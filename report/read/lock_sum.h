@@ -81,6 +81,10 @@ bool hp_lock_sum_is_most_bound(const struct hp_lock_sum *sum);
 void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
 			uint32_t place);
 
+/* The same from a use's sums, if it has no hp_spread because the values are few: see HP_FEW. */
+void hp_lock_few_add(struct hp_model_histogram *histogram, uint64_t count, uint64_t ticks,
+		     uint64_t most);
+
 /* The wait that `percent` of all acquisitions do not exceed, ticks; < 0 = none. */
 double hp_lock_wait_percentile(const struct hp_lock_sum *sum, double percent);
 

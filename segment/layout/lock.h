@@ -200,13 +200,19 @@ struct hp_use {
 	uint64_t failed;	/* owner: tries that found it held */
 	uint32_t timeouts;	/* owner; UINT32_MAX = that or more */
 	uint32_t is_sampled;	/* owner: 1 = holds are timed at random now */
-	uint32_t waits;	/* owner: offset / HP_LINE of hp_spread of the waits; 0 = none */
+	uint32_t waits;	/* owner: offset / HP_LINE of hp_spread of the waits; 0 = none, see HP_FEW */
 	uint32_t holds;	/* owner: the same of the holds */
 	uint32_t side;	/* set once: enum hp_lock_side */
 	uint32_t mean;	/* owner: running mean of timed holds, ticks */
 	uint64_t next;	/* set once */
 	uint64_t lock;	/* set once: offset of hp_lock */
 };
+
+/*
+ * One or two values follow from their number, sum and maximum, so there is no histogram before the
+ * third: the waits from `contended`, the holds from `timed`, if none was sampled.
+ */
+#define HP_FEW 2
 
 #define HP_LOCK_SAMPLED 16
 #define HP_LOCK_RARE 64

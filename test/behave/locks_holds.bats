@@ -76,3 +76,29 @@ kept()
 	HOTPATH_TIMING=exact up_to_3 inside rare
 	[ "$(lock_rows mutexes sampled_count)" = "$(lock_rows mutexes count)" ]
 }
+
+# The program's own times, in order, are the percentiles.
+few()
+{
+	LD_PRELOAD=$HP_LIB HOTPATH_PERCENTILES=66,80,95 "$T/few" >"$T/said" || return
+	python3 - "$T/report" "$T/said" <<-'END'
+	import json, math, sys
+	rows = {row["label"]: row for row in json.load(open(sys.argv[1]))["mutexes"]["raw"]}
+	for line in open(sys.argv[2]):
+	    name, *times = line.split()
+	    times = [int(time) for time in times]
+	    count = len(times) // 3 * 2
+	    said = {"acquire": sorted(times[:count]), "wait": sorted([0] * (count // 2) + times[count:])}
+	    for kind, values in said.items():
+	        for percent in 66, 80, 95:
+	            told = rows[name][f"{kind}_p{percent}_ns"]
+	            value = values[math.ceil(count * percent / 100) - 1]
+	            print(name, kind, percent, told, value)
+	            assert abs(told - value) <= value / 10 + 1e6
+	END
+}
+
+@test "locks: one, two and three waits and holds have the percentiles that the program measures" {
+	gcc -g -O1 -o "$T/few" "$ROOT/test/behave/programs/locks_few.c" -lpthread
+	up_to_3 few
+}

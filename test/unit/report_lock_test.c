@@ -167,6 +167,56 @@ TEST(locks, sums_of_threads_and_of_samples)
 	hp_model_release(&model);
 }
 
+/* A use without histograms, as a thread has for its first two waits and holds. */
+static void check_few(uint64_t values, uint64_t sampled)
+{
+	struct fake fake;
+	struct hp_model model;
+	struct hp_locks locks;
+	struct hp_segment segment;
+	const struct hp_lock_sum *sum;
+
+	fake_init(&fake, SIZE);
+	struct hp_object *object = fake_object(&fake, "/nowhere/fake");
+	struct hp_process *process = fake_process(&fake, FAKE_PID, object);
+	struct hp_module *module = fake_module(&fake, process, object);
+	struct hp_lockset *set = fake_take(&fake, sizeof(*set));
+	struct hp_use *use =
+		use_of(&fake, waiter_of(&fake, set, 1), lock_of(&fake, set, module, 0x100));
+
+	process->lockset = fake_at(&fake, set);
+	use->count = use->contended = use->timed = values;
+	use->wait_ticks = values == 1 ? 500 : 510;
+	use->wait_most = 500;
+	use->timed_ticks = values == 1 ? 60 : 90;
+	use->hold_most = 60;
+	use->sampled = sampled;
+	segment = fake_segment(&fake);
+	hp_model_init(&model, &segment);
+	hp_locks_init(&locks, &model);
+	CHECK_EQ(locks.count, 1);
+	sum = &locks.rows[0].sums[HP_SIDE_ONLY];
+	CHECK_EQ(sum->waits.total, values <= 2 ? values : 0);
+	CHECK_EQ(sum->holds.total, values <= 2 && !sampled ? values : 0);
+	CHECK_NEAR(hp_lock_wait_percentile(sum, 40), values == 2 ? 10 : values == 1 ? 500 : 0, 4);
+	CHECK_NEAR(hp_lock_hold_percentile(sum, 40),
+		   values > 2 || sampled ? -1
+		   : values == 2	 ? 30
+					 : 60,
+		   1);
+	hp_locks_release(&locks);
+	hp_model_release(&model);
+}
+
+TEST(locks, one_or_two_values_need_no_histogram)
+{
+	check_few(1, 0);
+	check_few(2, 0);
+	/* No room for it, or the longest may be a sampled one. */
+	check_few(3, 0);
+	check_few(2, 16);
+}
+
 TEST(locks, a_circle_of_waits_is_a_deadlock)
 {
 	char sections[] = "HOTPATH_REPORT=waiting,lock_order,waits,mutexes";

@@ -179,7 +179,10 @@ static void add_holds(struct hp_lock_build *b, struct hp_lock_sum *sum, const st
 		last_looks(&reader->segment, &sums);
 	hp_lock_sum_add(sum, use, has_sums ? &sums : NULL, draws_of(use, &spread),
 			USUAL_GAP_NS / b->model->ns_per_tick);
-	hp_lock_spread_add(b->model, &sum->holds, use->holds);
+	if (use->holds)
+		hp_lock_spread_add(b->model, &sum->holds, use->holds);
+	else if (!use->sampled)
+		hp_lock_few_add(&sum->holds, use->timed, use->timed_ticks, use->hold_most);
 }
 
 static void add_use(struct hp_lock_build *b, struct hp_lock_sum *sum, const struct hp_use *use)
@@ -191,7 +194,10 @@ static void add_use(struct hp_lock_build *b, struct hp_lock_sum *sum, const stru
 	sum->wait_ticks += (double)use->wait_ticks;
 	sum->wait_most = hp_lock_larger(sum->wait_most, use->wait_most);
 	add_holds(b, sum, use);
-	hp_lock_spread_add(b->model, &sum->waits, use->waits);
+	if (use->waits)
+		hp_lock_spread_add(b->model, &sum->waits, use->waits);
+	else
+		hp_lock_few_add(&sum->waits, use->contended, use->wait_ticks, use->wait_most);
 }
 
 static void add_party(struct hp_lock_build *b, const struct hp_waiter *waiter,
