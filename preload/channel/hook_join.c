@@ -23,7 +23,7 @@ static int joined(uintptr_t thread, int result)
 
 #define JOIN(thread, real, is_late) \
 	HP_WAY_WAIT(thread, HP_LOCK_THREAD, joined((uintptr_t)(thread), real), \
-		    (hp_lock_gone((uintptr_t)(thread)), result == 0), is_late)
+		    result == 0 && (hp_lock_joined(use), true), is_late)
 
 HP_EXPORT int pthread_join(pthread_t thread, void **value)
 {

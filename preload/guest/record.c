@@ -72,8 +72,8 @@ void *hp_record_get(const struct hp_records *records, _Atomic uint64_t *list, vo
 	if (record)
 		return record;
 	*user = NULL;
-	offset = hp_segment_take(&hp_segment, records->size, HP_LINE);
-	record = hp_segment_at(&hp_segment, offset, records->size);
+	offset = hp_segment_take(&hp_segment, records->room, HP_LINE);
+	record = hp_segment_at(&hp_segment, offset, records->room);
 	if (!record)
 		return NULL;
 	/* Relaxed: nobody finds it before it is in the list. */

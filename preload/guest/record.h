@@ -35,16 +35,20 @@ struct hp_record {
 struct hp_records {
 	struct hp_free_list *ended;	/* users whose threads have ended */
 	_Atomic(void *) *users;	/* of this process */
-	size_t size;	/* of a record, bytes */
+	size_t size;	/* of a record, bytes, */
+	size_t room;	/* and with what its owner keeps directly after it */
 	size_t record_at;	/* in a user: pointer to its record, */
 	size_t next_at;	/* pointer to the next user, */
 	size_t ended_at;	/* and hp_free_node */
 };
 
 #define HP_RECORDS(free_list, user_head, record, user, field) \
+	HP_RECORDS_WITH(sizeof(record), free_list, user_head, record, user, field)
+
+#define HP_RECORDS_WITH(room_, free_list, user_head, record, user, field) \
 	{ \
 		.ended = (free_list), .users = (_Atomic(void *) *)(void *)(user_head), \
-		.size = sizeof(record), .record_at = offsetof(user, field), \
+		.size = sizeof(record), .room = (room_), .record_at = offsetof(user, field), \
 		.next_at = offsetof(user, next), .ended_at = offsetof(user, ended) \
 	}
 

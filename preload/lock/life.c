@@ -75,8 +75,9 @@ static void configure(const struct hp_settings *settings, bool is_first)
 
 static struct hp_records records(void)
 {
-	return (struct hp_records)HP_RECORDS(&hp_self->ended_waiters, &hp_self->waiters,
-					     struct hp_waiter, struct hp_waiter_local, waiter);
+	return (struct hp_records)HP_RECORDS_WITH(HP_PAGE, &hp_self->ended_waiters,
+						  &hp_self->waiters, struct hp_waiter,
+						  struct hp_waiter_local, waiter);
 }
 
 HP_RECORD_CHECK(struct hp_waiter);
@@ -106,6 +107,20 @@ static uint64_t clock_cost(const struct hp_waiter_local *me)
 	return least;
 }
 
+static_assert(sizeof(struct hp_waiter) % HP_LINE == 0 && sizeof(struct hp_waiter) < HP_PAGE,
+	      "its first chunk follows on the same page");
+
+/* A thread that waits once or twice needs no other page: thousands may do that at once. */
+static void first_chunk(struct hp_waiter *waiter)
+{
+	uint64_t at = hp_segment_offset(&hp_segment, waiter);
+
+	if (waiter->arena)
+		return;
+	waiter->arena_end = at + HP_PAGE;
+	waiter->arena = at + sizeof(*waiter);
+}
+
 static struct hp_waiter_local *local_new(const struct hp_records *kind, struct hp_waiter *waiter)
 {
 	uint64_t size = (UINT64_C(1) << HP_KNOWN_FIRST) * sizeof(uint64_t);
@@ -118,6 +133,7 @@ static struct hp_waiter_local *local_new(const struct hp_records *kind, struct h
 		return NULL;
 	me->known_shift = 64 - HP_KNOWN_FIRST;
 	me->waiter = waiter;
+	first_chunk(waiter);
 	me->base = (char *)hp_segment.header;
 	me->slow_clock = hp_segment.header->clock_kind == HP_CLOCK_MONOTONIC_RAW;
 	me->clock_cost = clock_cost(me);
@@ -318,8 +334,9 @@ static HP_COLD struct hp_use *find(struct hp_waiter_local *me, const struct hp_l
 	uint64_t lock = hp_lock_record(call);
 	struct hp_use *use = lock ? use_of(me, lock, call->side) : NULL;
 
-	if (!use)
-		return NULL;
+	/* The next thread may have the same address, and be joined elsewhere. */
+	if (!use || call->kind == HP_LOCK_THREAD)
+		return use;
 	slot->key = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	slot->use = use;

@@ -11,8 +11,9 @@
 #include "preload/thread/state.h"
 #include "util/assert.h"
 
-#define HP_CHUNK_WAITER 3072	/* of a waiter that waits once or twice, */
-#define HP_CHUNK_SECOND 8192	/* and with a few uses and contests: */
+/* The first one is on the waiter's page: life.c. */
+#define HP_CHUNK_SECOND 3072
+#define HP_CHUNK_FEW 8192	/* of a waiter with a few uses and contests: */
 #define HP_KNOWN_FEW 8
 
 struct hp_waiter_local hp_waiter_unborn = { .state = HP_THREAD_UNBORN };
@@ -28,13 +29,18 @@ bool hp_lock_is_refused;
 
 /* --- room --- */
 
-/* Thousands of threads may wait once each: what they use is close together, on few pages. */
+static bool has_first(const struct hp_waiter *waiter)
+{
+	return waiter->arena_end == hp_segment_offset(&hp_segment, waiter) + HP_PAGE;
+}
+
+/* Thousands of threads may wait a few times each: what they use is close together, on few pages. */
 static uint64_t chunk_size(const struct hp_waiter_local *me, uint64_t size)
 {
-	if (!me->waiter->arena && size <= HP_CHUNK_WAITER)
-		return HP_CHUNK_WAITER;
-	if (me->known_count <= HP_KNOWN_FEW && size <= HP_CHUNK_SECOND)
+	if (has_first(me->waiter) && size <= HP_CHUNK_SECOND)
 		return HP_CHUNK_SECOND;
+	if (me->known_count <= HP_KNOWN_FEW && size <= HP_CHUNK_FEW)
+		return HP_CHUNK_FEW;
 	return HP_CHUNK_NEXT;
 }
 

@@ -360,15 +360,20 @@ static uint64_t label_of(struct hp_lock_table *table, struct place *place,
 	return label;
 }
 
+static struct site *site_at(struct hp_lock_table *table, const struct hp_lock *wanted, uintptr_t at)
+{
+	return site_of(table, (uint64_t)wanted->inside << HP_INSIDE_SHIFT | (uint64_t)at << 5 |
+				      wanted->kind << 1 | (wanted->is_made != 0));
+}
+
 /*
  * Makes the record of a lock at its first use; `made` is its site or 0. Locks
  * without a place in the table, which would look new at each use, get no record
- * of their own. Neither do locks that are used only once, such as a thread's.
+ * of their own.
  */
 static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call *call,
 			 struct place *place, uintptr_t made)
 {
-	bool is_told_alone = place && call->kind != HP_LOCK_THREAD;
 	struct hp_lock_block block = { .inside = HP_NO_PLACE };
 	/* For one that the program initialised itself, the block tells only the owner's type. */
 	uintptr_t most = made ? HP_LOCK_INSIDE_MAX : HP_BLOCK_MAX;
@@ -396,7 +401,7 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 	}
 	hp_lock_place(call->address, &wanted.module, &wanted.address);
 	hp_lock_place(at, &wanted.site_module, &wanted.site_address);
-	if (wanted.module && is_told_alone) {
+	if (wanted.module && place) {
 		uint64_t known = static_known(&wanted);
 
 		if (known)
@@ -410,9 +415,8 @@ static uint64_t describe(struct hp_lock_table *table, const struct hp_lock_call 
 		wanted.number = HP_LOCK_LABEL;
 		return record_more(&wanted, site_of_label(table, wanted.label));
 	}
-	site = site_of(table, (uint64_t)wanted.inside << HP_INSIDE_SHIFT | (uint64_t)at << 5 |
-				      call->kind << 1 | (wanted.is_made != 0));
-	if (site && is_told_alone)
+	site = site_at(table, &wanted, at);
+	if (site && place)
 		wanted.number = atomic_fetch_add_explicit(&site->count, 1, memory_order_relaxed);
 	if (wanted.number < HP_LOCKS_OF_SITE)
 		return record_new(&wanted);
@@ -435,14 +439,29 @@ static bool is_of_kind(uint64_t value, uint32_t kind)
 	return lock && lock->kind == kind;
 }
 
+/* A thread is joined once: all joins at one place have one record, and need no place in the table. */
+static uint64_t join_record(struct hp_lock_table *table, const struct hp_lock_call *call)
+{
+	struct hp_lock wanted = { .kind = call->kind,
+				  .number = HP_LOCK_MORE,
+				  .address = call->address,
+				  .owner = hp_self->process->folded + 1 };
+
+	hp_lock_place(call->caller, &wanted.site_module, &wanted.site_address);
+	return record_more(&wanted, site_at(table, &wanted, call->caller));
+}
+
 uint64_t hp_lock_record(const struct hp_lock_call *call)
 {
 	struct hp_lock_table *table = table_get();
-	struct place *place = table ? place_of(table, call->address, true) : NULL;
+	struct place *place;
 	uint64_t value = 0, made;
 
 	if (!table)
 		return 0;
+	if (call->kind == HP_LOCK_THREAD)
+		return join_record(table, call);
+	place = place_of(table, call->address, true);
 	if (place)
 		value = atomic_load_explicit(&place->value, memory_order_acquire);
 	if (value && !(value & HP_MADE) && is_of_kind(value, call->kind))
@@ -458,6 +477,11 @@ uint64_t hp_lock_record(const struct hp_lock_call *call)
 		return value;	/* another thread was first */
 	count_object(made);
 	return made;
+}
+
+void hp_lock_joined(const struct hp_use *use)
+{
+	count_object(use->lock);
 }
 
 /* --- creation and destruction of locks --- */
