@@ -404,6 +404,16 @@ static int open_recorded(struct hp_symbol_file *file, const struct hp_model_obje
 	return fd;
 }
 
+bool hp_symbol_file_elf(struct hp_elf *elf, const struct hp_model_object *recorded,
+			int64_t created_unix_ns)
+{
+	struct hp_symbol_file file;
+	int fd = open_recorded(&file, recorded, created_unix_ns);
+
+	*elf = HP_ELF_NONE;
+	return fd >= 0 && hp_elf_init(elf, fd) && !check_file(elf, recorded, created_unix_ns);
+}
+
 static void stubs_read(struct hp_symbol_file *file, const struct hp_elf *elf)
 {
 	if (!file->fault)

@@ -83,6 +83,10 @@ void hp_symbol_file_read_slowly(struct hp_symbol_file *file, const struct hp_mod
 				int64_t created_unix_ns);
 void hp_symbol_file_release(struct hp_symbol_file *file);
 
+/* Opens the file of a recorded object, if it may be read and is the one that ran. In any case `elf` is to be released. */
+bool hp_symbol_file_elf(struct hp_elf *elf, const struct hp_model_object *recorded,
+			int64_t created_unix_ns);
+
 /* Opens its debug information on first use; NULL = none. */
 Dwfl_Module *hp_symbol_file_module(struct hp_symbol_file *file);
 

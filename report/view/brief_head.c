@@ -209,6 +209,9 @@ static void cpu_write(const struct hp_model *model, const struct hp_answer *answ
 	if (answer->wall_ns >= SHORT_NS && model->cpu_ns) {
 		double used = (double)model->cpu_ns / answer->wall_ns;
 
+		/* CPU time includes the start and the end of the process, wall time does not. */
+		if (model->process_count == 1 && model->thread_count == 1 && used > 1)
+			used = 1;
 		if (answer->cores)
 			fprintf(out, ", %.2f of %llu %s", used, (unsigned long long)answer->cores,
 				answer->cores == 1 ? "core" : "cores");

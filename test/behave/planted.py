@@ -57,7 +57,10 @@ FAULTS = [
         ("churn", "alloc-churn"),
         ("copies", "copies"),
         ("shared", "lock-contention"),
+        ("concats", "copies"),
+        ("slow-taker", "one-busy-thread"),
     ]],
+    ("spins", "./planted_cc spins", "", "spin"),
     ("gil", "python3 gil.py", "", "gil"),
     ("shell loop", "dash loop.sh", "", "process-per-item"),
 ]
@@ -65,7 +68,8 @@ FAULTS = [
 # Name, command, rules that apply to it all the same.
 HEALTHY = [
     *[(f"{name} fixed", f"./planted {name} fixed", "") for name in ("contended", "moves", "long-strings")],
-    *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared")],
+    *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared", "concats")],
+    ("writer", "./planted_cc writer", ""),
     ("polls-peer", "./planted polls-peer", ""),
     ("opens fixed", "./planted opens fixed", ""),
     ("parts", "./planted parts", ""),

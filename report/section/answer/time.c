@@ -55,10 +55,9 @@ struct sums {
 	double unknown_ns;	/* or did not run */
 };
 
-/* A thread's shown waits may be slightly longer than it waited, since clocks differ. */
 static void row_add(const struct hp_thread_row *row, struct hp_answer_time *time, struct sums *sums)
 {
-	double left_ns = row->blocked_ns;
+	double left_ns = row->blocked_ns, scale = hp_thread_wait_scale(row);
 
 	time->threads++;
 	time->life_ns += row->life_ns;
@@ -66,12 +65,12 @@ static void row_add(const struct hp_thread_row *row, struct hp_answer_time *time
 	sums->ready_ns += row->ready_ns;
 	sums->stopped_ns += row->stopped_ns;
 	for (int i = 0; i < HP_THREAD_WAITS; i++) {
-		double ns = least(row->waits_ns[i], left_ns);
+		double ns = scale * row->waits_ns[i];
 
 		sums->waits_ns[i] += ns;
 		left_ns -= ns;
 	}
-	sums->waited_ns += left_ns;
+	sums->waited_ns += left_ns > 0 ? left_ns : 0;
 	*(row->is_ran_least ? &sums->unknown_ns : &sums->idle_ns) += row->unwatched_ns;
 }
 

@@ -15,7 +15,7 @@
  * May use: report/section/answer report/section/loop report/section/stream report/section/thread report/section/channel
  *   report/section/channel/row report/section/wait report/section/memory
  *   report/section/cpu report/section/timing report/section/core report/name
- *   report/read report/base segment segment/layout util
+ *   report/read report/elf report/base segment segment/layout util
  */
 #ifndef HP_REPORT_SECTION_FINDING_FINDING_H
 #define HP_REPORT_SECTION_FINDING_FINDING_H

@@ -118,7 +118,7 @@ static char *computing_text(const struct hp_survey *survey)
 	char *callee = callee_text(most);
 	char *text =
 		hp_xprintf("No known pattern of waste: it computes%s.  %s has %.0f%% of the CPU "
-			   "time%s; twice as fast, it would save at most %.0f%% of the run.",
+			   "time%s; making it twice as fast would save at most %.0f%% of the run.",
 			   cores_text(survey), most->name, 100 * (double)most->ns / survey->cpu_ns,
 			   callee, 100 * saved / survey->wall_ns);
 

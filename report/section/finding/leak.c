@@ -77,7 +77,8 @@ static void site_add(struct hp_survey *survey, struct hp_alloc_row *row,
 	struct hp_text_cell live, all, bytes, lost;
 	bool is_known = hp_site_knows_lost(survey);
 
-	finding->advice = hp_xprintf("Free unneeded memory: %s.", finding->subject);
+	finding->advice = hp_xprintf("Free the blocks of %s when they are no longer needed.",
+				     finding->subject);
 	finding->facts = hp_xprintf("%s of %s blocks were not freed, %s%s%s%s",
 				    hp_format_count(&live, (uint64_t)sum->live),
 				    hp_format_count(&all, sum->count),

@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * one_busy_thread.c - the first thread repeatedly waits for another one, which does nearly all
- * of the work.
+ * one_busy_thread.c - others repeatedly wait for one thread, which does nearly all of the work.
  *
  * A queue of the program's own, with a mutex and conditions, is not recorded as a channel; but the
- * thread that signals the condition shows what its writer waits for. The rule ignores waits of
- * other threads: a pool of idle threads looks the same.
+ * thread that signals the condition shows what its writer waits for. Workers without work wait for
+ * a busy thread, too, and so does a log's writer, rightly. So waits count if they are the first
+ * thread's, or in a function whose name says that it hands something over.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
+#include "report/section/finding/pattern.h"
 #include "report/section/finding/queue.h"
 #include "report/section/finding/rules.h"
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/lock_view.h"
 
-#define WAITED_MIN 0.3 /* of the wall time, by the first thread */
-#define WAITS_MIN 20
+#define WAITED_MIN 0.3 /* of the wall time, by each waiting thread */
+#define SIGNALS_MIN 0.9 /* of a condition's signals, by the busy thread */
+#define WAITS_MIN 20 /* of each */
 #define BUSY_MIN 0.7 /* of it, for the thread that it waits for */
 #define OTHER_MAX 0.3 /* of it, for all others */
+#define MOSTLY_MIN 0.5 /* of the busy thread's time */
 
-/* Waits of one thread that another one ended. */
+/* Waits for one thread at the place where others waited longest. */
 struct waits {
 	const struct hp_lock_contest *most;
 	uint64_t count;
 	double ns;
+	size_t threads;
 };
 
 static bool is_signal(uint32_t kind)
@@ -34,23 +39,89 @@ static bool is_signal(uint32_t kind)
 	return kind == HP_LOCK_COND || kind == HP_LOCK_GCOND || kind == HP_LOCK_SEM;
 }
 
-static struct waits waits_of(struct hp_survey *survey, uint32_t tid, uint32_t waker)
+static bool hands_over(struct hp_survey *survey, const struct hp_lock_contest *contest)
+{
+	static const char *const words[] = { "put",  "push",   "send",	"enqueue", "submit", "post",
+					     "emit", "offer",  "add",	"append",  "insert", "give",
+					     "feed", "supply", "store", "produce", NULL };
+	char *place = hp_lock_holder_text(survey->report, &contest->at, contest->path);
+	char *name = hp_answer_path(survey->report, place);
+	char *file = strrchr(name, '(');
+	bool has;
+
+	if (file)
+		*file = 0;
+	has = hp_name_has_word(name, words);
+
+	free(name);
+	free(place);
+	return has;
+}
+
+/* The thread that ended the longest wait, if that is recorded; else most signals are the thread's. */
+static bool is_by(const struct hp_locks *locks, const struct hp_lock_contest *contest,
+		  uint32_t waker)
+{
+	uint64_t all = 0, own = 0;
+
+	if (contest->from_tid)
+		return contest->from_tid == waker;
+	for (size_t i = 0; i < locks->poster_count; i++)
+		if (locks->posters[i].lock == contest->lock) {
+			all += locks->posters[i].count;
+			own += locks->posters[i].tid == waker ? locks->posters[i].count : 0;
+		}
+	return (double)own >= SIGNALS_MIN * (double)all && all;
+}
+
+static bool is_for(struct hp_survey *survey, const struct hp_lock_contest *contest, uint32_t waker)
+{
+	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
+
+	return is_signal(locks->rows[contest->lock].kind) && contest->tid != waker &&
+	       is_by(locks, contest, waker) &&
+	       (contest->tid == survey->report->model.reader.header.root_pid ||
+		hands_over(survey, contest));
+}
+
+static bool is_one_place(const struct hp_lock_contest *a, const struct hp_lock_contest *b)
+{
+	return a->lock == b->lock && a->at.object == b->at.object && a->at.address == b->at.address;
+}
+
+static struct waits waits_of(struct hp_survey *survey, uint32_t waker)
 {
 	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
 	struct waits waits = { .most = NULL };
 
-	for (size_t i = 0; i < locks->contest_count; i++) {
+	for (size_t i = 0; i < locks->contest_count; i++)
+		if ((!waits.most || locks->contests[i].ticks > waits.most->ticks) &&
+		    is_for(survey, &locks->contests[i], waker))
+			waits.most = &locks->contests[i];
+	for (size_t i = 0; waits.most && i < locks->contest_count; i++) {
 		const struct hp_lock_contest *contest = &locks->contests[i];
 
-		if (contest->tid != tid || !is_signal(locks->rows[contest->lock].kind) ||
-		    (contest->from_tid && contest->from_tid != waker))
+		if (!is_one_place(contest, waits.most) || !is_for(survey, contest, waker))
 			continue;
+		waits.threads++;
 		waits.count += contest->count;
 		waits.ns += (double)contest->ticks * survey->report->model.ns_per_tick;
-		if (!waits.most || contest->ticks > waits.most->ticks)
-			waits.most = contest;
 	}
 	return waits;
+}
+
+/* "scale", if most of the thread's time must be in this function; NULL = not known. */
+static const char *work_of(struct hp_survey *survey, const struct hp_busiest *busiest)
+{
+	const struct hp_answer_cpu *most = survey->answer->cpu;
+	double rest_ns = survey->ran_ns - busiest->first->ran_ns;
+
+	if (!survey->answer->cpu_count || most->function == HP_NONE || survey->cpu_ns <= 0)
+		return NULL;
+	return (double)most->ns / survey->cpu_ns * survey->ran_ns - rest_ns >=
+			       MOSTLY_MIN * busiest->first->ran_ns
+		       ? most->name
+		       : NULL;
 }
 
 static void finding_add(struct hp_survey *survey, const struct waits *waits,
@@ -65,13 +136,18 @@ static void finding_add(struct hp_survey *survey, const struct waits *waits,
 		hp_finding_add(survey, &hp_rule_one_busy_thread, hp_xstrdup(thread));
 	struct hp_text_cell count, time, busy;
 	char *name = hp_answer_lock(survey->report, lock);
+	const char *work = work_of(survey, busiest);
 
-	finding->advice = hp_xprintf("%s waits for %s again and again: let more threads do its "
-				     "work, or do less for each item.",
-				     where, thread);
-	finding->facts = hp_xprintf("%s waits for %s, %s in all; that thread was busy for %s",
+	finding->advice =
+		work ? hp_xprintf("One thread does all of %s, and %s waits for it again and again: "
+				  "let more threads do it, or do less for each item.",
+				  work, where)
+		     : hp_xprintf("%s waits for %s again and again: let more threads do its "
+				  "work, or do less for each item.",
+				  where, thread);
+	finding->facts = hp_xprintf("%s waits for %s, %s in all; %s was busy for %s",
 				    hp_format_count(&count, waits->count), name,
-				    hp_format_time(&time, waits->ns),
+				    hp_format_time(&time, waits->ns), thread,
 				    hp_format_time(&busy, busiest->first_ns));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
@@ -95,10 +171,11 @@ static void find(struct hp_survey *survey)
 	    survey->cores < 2 || busiest.first_ns < BUSY_MIN * survey->wall_ns ||
 	    busiest.second_ns > OTHER_MAX * survey->wall_ns)
 		return;
-	waits = waits_of(survey, root, busiest.first->thread->tid);
+	waits = waits_of(survey, busiest.first->thread->tid);
 	gain = busiest.first_ns * (1 - 1 / survey->cores);
 	gain = gain < waits.ns ? gain : waits.ns;
-	if (waits.count < WAITS_MIN || waits.ns < WAITED_MIN * survey->wall_ns ||
+	if (waits.count < WAITS_MIN * waits.threads ||
+	    waits.ns < WAITED_MIN * (double)waits.threads * survey->wall_ns ||
 	    !hp_survey_is_worth(survey, gain))
 		return;
 	finding_add(survey, &waits, &busiest, gain);
@@ -108,7 +185,8 @@ const struct hp_rule hp_rule_one_busy_thread = {
 	.key = "one-busy-thread",
 	.find = find,
 	.pattern =
-		"The first thread waits for a condition or a semaphore at least 20 times, for at "
+		"The first thread, or threads in a function that hands over something (put, push, send "
+		"and the like), wait for a condition or a semaphore, each at least 20 times and for at "
 		"least 30% of the wall time; the thread that signals it is busy for at least 70% of "
 		"it, and no other thread is for more than 30%.  The gain is the busy thread's work "
 		"on all cores, at most those waits.",

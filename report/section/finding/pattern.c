@@ -36,14 +36,20 @@ static bool has_word(const char *name, const char *word)
 	return false;
 }
 
+bool hp_name_has_word(const char *name, const char *const *words)
+{
+	for (; *words; words++)
+		if (has_word(name, *words))
+			return true;
+	return false;
+}
+
 bool hp_cost_has_word(struct hp_survey *survey, const struct hp_cost *cost,
 		      const char *const *words)
 {
 	char *name = hp_answer_function(survey->report, cost->function);
-	bool has = false;
+	bool has = hp_name_has_word(name, words);
 
-	for (; *words && !has; words++)
-		has = has_word(name, *words);
 	free(name);
 	return has;
 }

@@ -29,6 +29,7 @@
 	X(imbalance) \
 	X(oversubscribed) \
 	X(yield_spin) \
+	X(spin) \
 	X(busy_wait) \
 	X(socket_io) \
 	X(recursion) \

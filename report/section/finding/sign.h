@@ -19,7 +19,8 @@ enum hp_sign {
 	HP_SIGN_YIELD, /* sched_yield */
 	HP_SIGN_LOCK, /* a lock that another thread has: the kernel puts to sleep and wakes up */
 	HP_SIGN_FAULT, /* page faults */
-	HP_SIGN_FILE, /* read, write and similar calls */
+	HP_SIGN_FILE, /* read, write and similar calls, */
+	HP_SIGN_WRITE, /* of them, those that write */
 	HP_SIGN_SOCKET, /* the same on sockets */
 	HP_SIGN_DATA, /* the kernel copies the data of a call */
 	HP_SIGN_CALL, /* the innermost function is each call's fixed cost */

@@ -15,6 +15,7 @@
 #define DATA_MAX 0.45	/* of that: data are copied */
 #define WHOLE_MIN 0.6	/* of the function: it does little else */
 #define OPEN_MAX 0.2	/* of it, opening and closing: a buffer does not help then */
+#define MIXED_MIN 0.1	/* of these calls, for the rarer of reads and writes */
 #define DISK_MAX 0.05	/* of the wall time */
 
 static bool is_small(const struct hp_survey *survey, const struct hp_cost *cost, enum hp_sign mark)
@@ -30,6 +31,28 @@ static bool is_small(const struct hp_survey *survey, const struct hp_cost *cost,
 	       ns >= KERNEL_MIN * (double)cost->ns && call >= CALL_MIN * ns && data < DATA_MAX * ns;
 }
 
+enum way { READS, WRITES, BOTH };
+
+static const struct {
+	const char *advice;	/* after the function */
+	const char *calls;
+} ways[] = {
+	[READS] = { "reads very little with each call: use a buffer, or, for random places, map "
+		    "the file.",
+		    "read" },
+	[WRITES] = { "writes very little with each call: collect it in a buffer, and flush it "
+		     "rarely.",
+		     "write" },
+	[BOTH] = { "reads and writes very little with each call: use buffers.", "read and write" },
+};
+
+static enum way way_of(const struct hp_cost *cost, double ns)
+{
+	double share = (double)cost->marked_ns[HP_SIGN_WRITE] / ns;
+
+	return share > 1 - MIXED_MIN ? WRITES : share < MIXED_MIN ? READS : BOTH;
+}
+
 static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
 {
 	double ns = (double)cost->marked_ns[HP_SIGN_FILE];
@@ -37,20 +60,19 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
 	double gain = hp_survey_worth(survey, is_whole ? (double)cost->ns : ns);
 	struct hp_finding *finding;
 	struct hp_text_cell time;
+	enum way way;
 	char *where;
 
 	if (!hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_small_io, cost->function);
 	where = hp_finding_where(finding);
-	finding->advice =
-		hp_xprintf("%s reads or writes very little with each call: use a buffer, or, for "
-			   "reads at random places, map the file.",
-			   where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in read and write, %.0f%% of that "
-				    "copying the data",
-				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns,
-				    100 * (double)cost->marked_ns[HP_SIGN_DATA] / ns);
+	way = way_of(cost, ns);
+	finding->advice = hp_xprintf("%s %s", where, ways[way].advice);
+	finding->facts = hp_xprintf(
+		"%s of CPU time (%.0f%%) in %s calls, only %.0f%% of that for the data themselves",
+		hp_format_time(&time, ns), 100 * ns / survey->cpu_ns, ways[way].calls,
+		100 * (double)cost->marked_ns[HP_SIGN_DATA] / ns);
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, cost->function),

@@ -146,26 +146,13 @@ static const char *object_of(struct hp_report *report, const struct hp_thread_ro
 	return best ? hp_lock_name(report, &locks->rows[best->lock]) : NULL;
 }
 
-/*
- * A wait is recorded when the thread runs again, so it includes the time for which the thread
- * was ready, which is also in *Ready*. So waits get at most the time that the thread did wait.
- */
-static double wait_scale(const struct hp_thread_row *thread)
-{
-	double sum = 0;
-
-	for (int i = 0; i < HP_THREAD_WAITS; i++)
-		sum += thread->waits_ns[i];
-
-	return sum > thread->blocked_ns ? thread->blocked_ns / sum : 1;
-}
-
 /* Waits with an unknown cause are one more candidate for its main activity. */
 static void state_mostly(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_thread_row *thread = row_of(cell->row);
 	const char *what = "ran", *object = NULL;
-	double most = thread->ran_ns, unknown = thread->blocked_ns, scale = wait_scale(thread);
+	double most = thread->ran_ns, unknown = thread->blocked_ns,
+	       scale = hp_thread_wait_scale(thread);
 
 	if (thread->ready_ns > most) {
 		most = thread->ready_ns;

@@ -373,6 +373,15 @@ static void waits_know(struct hp_thread_row *row)
 	row->unwatched_ns -= later_ns;
 }
 
+double hp_thread_wait_scale(const struct hp_thread_row *row)
+{
+	double sum = 0;
+
+	for (int i = 0; i < HP_THREAD_WAITS; i++)
+		sum += row->waits_ns[i];
+	return sum > row->blocked_ns ? row->blocked_ns / sum : 1;
+}
+
 /* The sampler first scans a thread some time after its start, which the thread itself knows. */
 static void times_set(struct hp_report *report, const struct hp_threads *threads,
 		      struct hp_thread_row *row)

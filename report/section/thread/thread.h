@@ -67,6 +67,13 @@ struct hp_threads {
 struct hp_threads *hp_threads_of(struct hp_report *report);
 
 /*
+ * What a thread's waits are to be multiplied with. A wait is recorded when the thread runs again, so
+ * it includes the time for which the thread was ready, which is counted as that, too; their sum is
+ * at most the time for which it did wait. 0 to 1.
+ */
+double hp_thread_wait_scale(const struct hp_thread_row *row);
+
+/*
  * Threads that ended between two scans of the sampler, in a report about the past.  Also 0
  * if several were folded into one: it is unknown which of those it had scanned.
  */

@@ -140,6 +140,7 @@ void hp_locks_release(struct hp_locks *locks)
 	free(locks->orders);
 	free(locks->threads);
 	free(locks->parties);
+	free(locks->posters);
 	free(locks->births);
 	hp_lock_paths_release(&locks->paths);
 }

@@ -135,6 +135,8 @@ struct hp_locks {
 	size_t order_count;
 	struct hp_lock_party *parties;
 	size_t party_count;
+	struct hp_lock_party *posters; /* threads that signal a condition, or post a semaphore */
+	size_t poster_count;
 	struct hp_lock_thread *threads;
 	size_t thread_count;
 	struct hp_lock_birth *births;

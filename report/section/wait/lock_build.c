@@ -200,18 +200,24 @@ static void add_use(struct hp_lock_build *b, struct hp_lock_sum *sum, const stru
 		hp_lock_few_add(&sum->waits, use->contended, use->wait_ticks, use->wait_most);
 }
 
+static void party_grow(struct hp_lock_party **list, size_t *count, size_t *room,
+		       struct hp_lock_party party)
+{
+	*list = hp_xgrow(*list, *count, room, sizeof(**list));
+	(*list)[(*count)++] = party;
+}
+
 static void add_party(struct hp_lock_build *b, const struct hp_waiter *waiter,
 		      const struct hp_use *use, uint32_t lock)
 {
 	struct hp_locks *locks = b->locks;
+	struct hp_lock_party party = { lock, waiter->pid, waiter->tid, use->count,
+				       use->wait_ticks };
 
-	if (locks->rows[lock].kind != HP_LOCK_BARRIER)
-		return;
-	locks->parties = hp_xgrow(locks->parties, locks->party_count, &b->party_room,
-				  sizeof(*locks->parties));
-	locks->parties[locks->party_count++] =
-		(struct hp_lock_party){ lock, waiter->pid, waiter->tid, use->count,
-					use->wait_ticks };
+	if (locks->rows[lock].kind == HP_LOCK_BARRIER)
+		party_grow(&locks->parties, &locks->party_count, &b->party_room, party);
+	else if (use->side == HP_SIDE_POST && use->count)
+		party_grow(&locks->posters, &locks->poster_count, &b->poster_room, party);
 }
 
 /*

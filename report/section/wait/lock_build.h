@@ -32,6 +32,7 @@ struct hp_lock_build {
 	size_t order_room;
 	size_t thread_room;
 	size_t party_room;
+	size_t poster_room;
 	size_t birth_room;
 	uint64_t modules_at;	/* the list that is in `modules` */
 	struct hp_lock_module *modules;

@@ -99,6 +99,8 @@ static void fold_sites(struct hp_lock_build *b)
 	}
 	for (size_t i = 0; i < locks->party_count; i++)
 		locks->parties[i].lock = to[locks->parties[i].lock];
+	for (size_t i = 0; i < locks->poster_count; i++)
+		locks->posters[i].lock = to[locks->posters[i].lock];
 	for (size_t i = 0; i < locks->hold_count; i++)
 		locks->holds[i].lock = to[locks->holds[i].lock];
 	for (size_t i = 0; i < locks->wait_count; i++)

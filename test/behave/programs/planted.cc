@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* planted.cc NAME [fixed] - like planted.c, for C++ programs. */
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -164,14 +167,140 @@ void shared()
 		thread.join();
 }
 
+/* The fix appends. */
+APART std::string page()
+{
+	std::string text;
+
+	for (int i = 0; i < 6000; i++) {
+		std::string row = "<tr><td>" + std::to_string(i) + "</td></tr>\n";
+		if (is_fixed)
+			text += row;
+		else
+			text = text + row;
+	}
+	return text;
+}
+
+void concats()
+{
+	size_t length = 0;
+
+	for (int i = 0; i < 20; i++)
+		length += page().size();
+	printf("%zu\n", length);
+}
+
+APART double smoothed(int seed)
+{
+	double sum = seed;
+
+	for (int i = 0; i < 400000; i++)
+		sum = sum * .999 + i % 7;
+	return sum;
+}
+
+/* Several threads hand numbers over to one, or, with the fix, to two. */
+class Belt
+{
+      public:
+	APART void put(int number)
+	{
+		std::unique_lock<std::mutex> lock(guard);
+
+		room.wait(lock, [this] { return numbers.size() < 4; });
+		numbers.push_back(number);
+		any.notify_one();
+	}
+	APART int take()
+	{
+		std::unique_lock<std::mutex> lock(guard);
+
+		any.wait(lock, [this] { return !numbers.empty(); });
+		int number = numbers.front();
+		numbers.erase(numbers.begin());
+		room.notify_one();
+		return number;
+	}
+
+      private:
+	std::mutex guard;
+	std::condition_variable room, any;
+	std::vector<int> numbers;
+};
+
+void slow_taker()
+{
+	enum { MAKERS = 2, EACH = 400 };
+	Belt belt;
+	std::vector<std::thread> threads;
+	const int takers = is_fixed ? 2 : 1;
+	double sums[2] = {};
+
+	for (int i = 0; i < MAKERS; i++)
+		threads.emplace_back([&belt] {
+			for (int k = 0; k < EACH; k++)
+				belt.put(k);
+		});
+	for (int i = 0; i < takers; i++)
+		threads.emplace_back([&belt, &sums, i, takers] {
+			for (int k = 0; k < MAKERS * EACH / takers; k++)
+				sums[i] += smoothed(belt.take());
+		});
+	for (auto &thread : threads)
+		thread.join();
+	printf("%g\n", sums[0] + sums[1]);
+}
+
+/* Reads a number again and again until another thread, which mostly sleeps, changes it. */
+void spins()
+{
+	std::atomic<int> number{ 0 };
+	std::thread other([&number] {
+		for (int i = 0; i < 50; i++) {
+			std::this_thread::sleep_for(std::chrono::milliseconds(5));
+			number.store(i + 1, std::memory_order_release);
+		}
+	});
+	long sum = 0;
+
+	for (int seen = 0; seen < 50; sum += seen) {
+		while (number.load(std::memory_order_acquire) <= seen)
+			;
+		seen = number.load(std::memory_order_acquire);
+	}
+	other.join();
+	printf("%ld\n", sum);
+}
+
+/* Healthy: the thread that writes rightly waits for the one that computes. */
+void writer()
+{
+	enum { LINES = 800 };
+	Belt belt;
+	double sum = 0;
+	std::thread other([&belt] {
+		long all = 0;
+
+		for (int i = 0; i < LINES; i++)
+			all += belt.take();
+		printf("%ld\n", all);
+	});
+
+	for (int i = 0; i < LINES; i++) {
+		sum += smoothed(i);
+		belt.put(i);
+	}
+	other.join();
+	printf("%g\n", sum);
+}
+
 const struct {
 	const char *name;
 	void (*run)();
-} faults[] = { { "search", search },
-	       { "erases", erases },
-	       { "churn", churn },
-	       { "copies", copies },
-	       { "shared", shared } };
+} faults[] = { { "search", search },	     { "erases", erases }, { "churn", churn },
+	       { "copies", copies },	     { "shared", shared }, { "concats", concats },
+	       { "slow-taker", slow_taker }, { "spins", spins },   { "writer", writer } };
 
 } // namespace
 

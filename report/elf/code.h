@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * code.h - the machine code of a recorded object, and loops in it that only wait.
+ */
+#ifndef HP_REPORT_ELF_CODE_H
+#define HP_REPORT_ELF_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "report/read/model.h"
+
+/* A piece of code. */
+struct hp_code {
+	uint64_t address;	/* of the file, of the first byte */
+	size_t size;
+	unsigned char bytes[256];
+};
+
+/* Reads the code around `address`, as far as it is in one section. False = the file is not readable, or another one. */
+bool hp_code_read(struct hp_code *code, const struct hp_model_object *recorded,
+		  int64_t created_unix_ns, uint64_t address);
+
+/* A loop, from its first instruction to the end of the last one. */
+struct hp_code_loop {
+	uint64_t begin;
+	uint64_t end;
+};
+
+/*
+ * True if the instruction at `address` belongs to a loop that goes on until another thread, a
+ * signal handler or the clock makes a difference: each turn computes the same from memory,
+ * writes none, and calls nothing. x86-64 only; elsewhere, and for any instruction that is not known
+ * here, false.
+ */
+bool hp_code_waits(const struct hp_code *code, uint64_t address, struct hp_code_loop *loop);
+
+#endif
