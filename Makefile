@@ -26,8 +26,10 @@ HARDEN := $(GUARDED) -fPIE $(if $(findstring -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -
 HARDEN_LINK := -pie -Wl,-z,relro -Wl,-z,now
 # No pairs of words in vector registers: loading a pair that was just stored word by word stalls.
 # Tail calls also with -O1: HP_TAIL of preload/heap/hook_alloc.h needs them.
+# Stacks of waiting threads are walked without the frame pointer (sampler/sample/outside.h), whatever
+# CFLAGS say.
 PIC = $(BASE) $(STRICT) $(TOLD) $(GUARD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize \
-	-foptimize-sibling-calls
+	-foptimize-sibling-calls -fomit-frame-pointer
 # Build flags for HOTPATH_VERBOSE.
 %/verbose.o: TOLD = -DHP_BUILD_FLAGS='"$(subst ",\",$(subst ',,$(CFLAGS)))"'
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer

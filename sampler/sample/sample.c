@@ -372,25 +372,26 @@ static void wait_add(struct hp_samples *samples, struct hp_wait_thread *thread, 
 				  thread->pid, thread->tid,	 HP_EVENT_WAIT };
 
 	hp_open_count(samples, thread, now_ns);
-	struct hp_wait_open open = { thread->out_ns, now_ns, NULL };
+	struct hp_wait_open open = { thread->out_ns, now_ns, NULL, thread->wait_node };
 	if (now_ns >= from_ns + EVENT_MIN_NS)
 		open.event = hp_sample_events_add(&samples->events, &event);
-	if (!thread->wait_node && samples->has_notes)
+	/* A stack seen from outside ends early where a function needs its frame pointer. */
+	if (samples->has_notes && (!thread->wait_node || thread->look_ns))
 		hp_wait_keep(thread, &open);
 }
 
-/* From the row for waits without a place to that of `number`. */
+/* From where it was counted to `number`. */
 static void wait_move(struct hp_samples *samples, const struct hp_wait_open *wait, uint32_t number)
 {
-	struct hp_stack_node *none = hp_sample_tree_node(&samples->tree, 0);
+	struct hp_stack_node *old = hp_sample_tree_node(&samples->tree, wait->node);
 	struct hp_stack_node *node = hp_sample_tree_node(&samples->tree, number);
 	uint64_t span_ns = wait->in_ns - wait->out_ns;
 
-	none->waits--;
-	none->blocked_ns -= span_ns;
+	old->waits--;
+	old->blocked_ns -= span_ns;
 	node->waits++;
 	node->blocked_ns += span_ns;
-	hp_sample_tree_changed(&samples->tree, 0);
+	hp_sample_tree_changed(&samples->tree, wait->node);
 	hp_sample_tree_changed(&samples->tree, number);
 	if (wait->event)
 		wait->event->node = number;

@@ -16,11 +16,12 @@
 
 struct hp_event;
 
-/* An ended wait without a place yet. */
+/* An ended wait whose place is not known, or only from outside (outside.h). */
 struct hp_wait_open {
 	uint64_t out_ns;
 	uint64_t in_ns;
 	struct hp_event *event;	/* NULL = not kept */
+	uint32_t node;	/* where it is counted; 0 = it has no place */
 };
 
 #define HP_WAITS_OPEN 256	/* of a thread; the oldest goes */
@@ -51,7 +52,7 @@ struct hp_waits {
 
 /* The thread, found or created; NULL = no memory. Valid until the next call. */
 struct hp_wait_thread *hp_wait_thread_of(struct hp_waits *waits, uint32_t tid);
-/* Keeps a wait until its place is known. */
+/* Keeps a wait until a note says its place. */
 void hp_wait_keep(struct hp_wait_thread *thread, const struct hp_wait_open *wait);
 
 void hp_waits_release(struct hp_waits *waits);

@@ -286,3 +286,40 @@ TEST(open, our_server_and_its_children_are_not_in_the_session)
 	sums_are(1, 2 * MS);
 	end();
 }
+
+/* A wait in that function, without a caller. */
+static struct hp_wait_stack stack_at(void (*function)(void))
+{
+	static const uint64_t none[2];
+	const struct hp_wait_stack stack = { .pid = (uint32_t)getpid(),
+					     .pc = (uintptr_t)function,
+					     .sp = 4096,
+					     .copy = (const uint8_t *)none,
+					     .size = sizeof(none) };
+
+	return stack;
+}
+
+TEST(open, a_note_replaces_the_place_seen_from_outside)
+{
+	begin();
+	samples.has_notes = true;
+	const struct hp_wait_stack seen = stack_at(begin), told = stack_at(end);
+	uint32_t from = hp_samples_wait_node(&samples, &seen, HP_ON_SLEEP);
+	uint32_t to = hp_samples_wait_node(&samples, &told, HP_ON_SLEEP);
+
+	CHECK(from != 0 && to != 0 && from != to);
+	out(TID, 1000 * MS);
+	/* As hp_outside_look does. */
+	hp_wait_thread_of(&samples.waits, TID)->wait_node = from;
+	hp_wait_thread_of(&samples.waits, TID)->look_ns = 1400 * MS;
+	in(TID, 1500 * MS);
+	CHECK_EQ(hp_sample_tree_node(&samples.tree, from)->blocked_ns, 500 * MS);
+	hp_samples_place_waits(&samples, TID, 999 * MS, 1501 * MS, &told, HP_ON_SLEEP);
+	CHECK_EQ(hp_sample_tree_node(&samples.tree, from)->waits, 0);
+	CHECK_EQ(hp_sample_tree_node(&samples.tree, from)->blocked_ns, 0);
+	CHECK_EQ(hp_sample_tree_node(&samples.tree, to)->waits, 1);
+	CHECK_EQ(hp_sample_tree_node(&samples.tree, to)->blocked_ns, 500 * MS);
+	CHECK_EQ(samples.record->blocked_ns, 500 * MS);
+	end();
+}
