@@ -27,6 +27,7 @@
 #include "util/assert.h"
 
 #define PATIENCE 1000	/* turns */
+#define KEYS_FREE 32u	/* glibc allocates memory for the values of higher ones */
 #define BATCH ((uint64_t)HP_PAGE / sizeof(struct watch))
 
 struct watch {
@@ -52,12 +53,32 @@ static void thread_end(void *value)
 	hp_free_list_push(&ended_watches, &watch->ended);
 }
 
+/*
+ * The last key that needs no memory, since the lowest unused number comes next: the program's keys
+ * have the numbers that they have without us.
+ */
+static bool key_make(void)
+{
+	pthread_key_t lower[KEYS_FREE];
+	uint32_t made = 0;
+
+	while (made < KEYS_FREE && (!made || lower[made - 1] < KEYS_FREE - 1) &&
+	       hp_real()->pthread_key_create(&lower[made], thread_end) == 0)
+		made++;
+	if (!made)
+		return false;
+	key = lower[made - 1];
+	for (uint32_t i = 0; i + 1 < made; i++)
+		pthread_key_delete(lower[i]);
+	return true;
+}
+
 int hp_end_new(void (*end)(void *data))
 {
 	if (count == HP_ENDS_MAX)
 		return -1;
 	if (!atomic_load(&has_key)) {
-		if (hp_real()->pthread_key_create(&key, thread_end) != 0)
+		if (!key_make())
 			return -1;
 		atomic_store(&has_key, 1);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * guest_keys.c - takes all keys that pthread_key_create provides, while threads start and end; then
- * threads that call functions, lock and allocate, and whose destructors run. Prints how many keys
- * and calls there were.
+ * threads that call functions, lock and allocate, and whose destructors run. Prints the first key,
+ * and how many keys and calls there were.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -58,6 +58,8 @@ int main(void)
 	pthread_t threads[THREADS], other;
 	int count = 0, error;
 
+	if (pthread_key_create(&last, end) == 0)
+		printf("first key %u\n", last);
 	pthread_create(&other, NULL, come_and_go, NULL);
 	while ((error = count % 2 ? pthread_key_create(&last, end)
 				  : __pthread_key_create(&last, end)) == 0)
