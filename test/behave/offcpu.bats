@@ -278,11 +278,15 @@ within()
 				}
 				_exit(0);
 			}
-			/* The longest step of the clock is the stop. */
+			/*
+			 * The longest step of the clock is the stop. It may be the last one: the
+			 * child may have ended before waitpid is called.
+			 */
 			double last = now(), longest = 0;
 			if (write(begins[1], "", 1) != 1)
 				return 1;
-			while (waitpid(child, NULL, WNOHANG) == 0) {
+			for (pid_t ended = 0; ended == 0;) {
+				ended = waitpid(child, NULL, WNOHANG);
 				double t = now();
 				if (t - last > longest)
 					longest = t - last;
