@@ -347,3 +347,47 @@ alone_as_usual()
 	run ! grep -q '^moves-elements' "$T/found"
 	grep -q '^copies cell_add (.*) copies both strings for each + of strings' "$T/found"
 }
+
+@test "findings: a pattern that is compiled for each line, and a large one that is compiled once" {
+	gcc -O2 -g -pthread -o "$T/once" "$ROOT/test/behave/programs/planted_once.c"
+	cd "$T"
+	for what in patterns large-pattern "patterns fixed"; do
+		"$HP_RUN" ./once $what 2>/dev/null
+		"$HP_BUILD/hotpath" report -f json once >"once.${what// /-}"
+	done
+	jq -e '.functions_cpu.sample_count >= 50' once.patterns || skip "no CPU samples here"
+	jq -r '.findings[] | .rule + " " + .text' once.patterns | tee found
+	grep -q '^prepare-per-item line_matches (.*) compiles a regular expression for each item (.*regcomp)' found
+	jq -r '.findings[] | .rule' once.large-pattern once.patterns-fixed | tee found
+	run ! grep -q '^prepare-per-item' found
+}
+
+@test "findings: buffers that are cleared for each item, and one that is cleared once" {
+	gcc -O2 -g -pthread -o "$T/once" "$ROOT/test/behave/programs/planted_once.c"
+	cd "$T"
+	for what in clears first-clear; do
+		"$HP_RUN" ./once $what 2>/dev/null
+		"$HP_BUILD/hotpath" report -f json once >"once.$what"
+	done
+	jq -e '.functions_cpu.sample_count >= 50' once.clears || skip "no CPU samples here"
+	jq -e '[.functions_cpu.data[].name | select(test("memset"))] | length > 0' once.clears ||
+		skip "functions of the C library have no names here"
+	jq -r '.findings[] | .rule + " " + .text' once.clears | tee found
+	grep -q '^clears packet (.*) clears memory again and again' found
+	jq -r '.findings[] | .rule' once.first-clear | tee found
+	run ! grep -q '^clears' found
+}
+
+@test "findings: exceptions that are thrown for each item" {
+	g++ -O2 -g -pthread -o "$T/planted_cc" "$ROOT/test/behave/programs/planted.cc"
+	cd "$T"
+	"$HP_RUN" ./planted_cc throws 2>/dev/null
+	"$HP_BUILD/hotpath" report -f json planted_cc >thrown
+	"$HP_RUN" ./planted_cc throws fixed 2>/dev/null
+	"$HP_BUILD/hotpath" report -f json planted_cc >returned
+	jq -e '.functions_cpu.sample_count >= 50' thrown || skip "no CPU samples here"
+	jq -r '.findings[] | .rule + " " + .text' thrown | tee found
+	grep -q '^exceptions number_of (.*) throws exceptions again and again' found
+	jq -r '.findings[] | .rule' returned | tee found
+	run ! grep -q '^exceptions' found
+}

@@ -7,7 +7,8 @@ first finding the right one, and is its bound at most 5 points below the fix's r
 is measured without the profiler, in five alternating runs of both; if these scatter by more than
 the difference the machine is too busy, and the bound is not judged. If threads mostly waited for a
 core, or the fix gains less than 10 %, no finding is required. Healthy programs have no finding, or
-those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_cc` and `planted_calls` (with hooks)."""
+those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_once`, `planted_cc`, `planted_calls`
+(with hooks), and `planted_sql` where SQLite is."""
 import json
 import os
 import shutil
@@ -59,8 +60,16 @@ FAULTS = [
         ("shared", "lock-contention"),
         ("concats", "copies"),
         ("slow-taker", "one-busy-thread"),
+        ("throws", "exceptions"),
+        ("regexes", "prepare-per-item alloc-churn"),
     ]],
     ("spins", "./planted_cc spins", "", "spin"),
+    *[(name, f"./planted_once {name}", f"./planted_once {name} fixed", rules) for name, rules in [
+        ("patterns", "prepare-per-item"),
+        ("clears", "clears"),
+        ("connections", "connect-per-item"),
+    ]],
+    ("inserts", "./planted_sql inserts", "./planted_sql inserts fixed", "prepare-per-item"),
     ("gil", "python3 gil.py", "", "gil"),
     ("shell loop", "dash loop.sh", "", "process-per-item"),
 ]
@@ -68,8 +77,14 @@ FAULTS = [
 # Name, command, rules that apply to it all the same.
 HEALTHY = [
     *[(f"{name} fixed", f"./planted {name} fixed", "") for name in ("contended", "moves", "long-strings")],
-    *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared", "concats")],
+    *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared", "concats", "throws")],
     ("writer", "./planted_cc writer", ""),
+    *[(f"{name} fixed", f"./planted_once {name} fixed", "") for name in ("patterns", "clears")],
+    ("connections fixed", "./planted_once connections fixed", "socket-io"),  # one byte each
+    ("large-pattern", "./planted_once large-pattern", "alloc-churn peak leak"),  # what one regcomp does
+    ("first-clear", "./planted_once first-clear", "peak"),
+    ("inserts fixed", "./planted_sql inserts fixed", ""),
+    ("query", "./planted_sql query", ""),
     ("polls-peer", "./planted polls-peer", ""),
     ("opens fixed", "./planted opens fixed", ""),
     ("parts", "./planted parts", ""),
@@ -148,7 +163,15 @@ def words_of(found):
     return ", ".join(rule + (f" {bound:.0f}%" if bound else "") for rule, bound in found) or "-"
 
 
+def is_here(command):
+    program = command.split()[0]
+    return os.path.exists(program) if program.startswith("./") else bool(shutil.which(program))
+
+
 def fault_judge(name, command, fixed, rules):
+    if not is_here(command):
+        print(f"{name:18} not here")
+        return True
     found, is_starved = findings(command)
     is_right = bool(found) and found[0][0] in rules.split()
     percent, is_clear = gain(command, fixed) if fixed else (None, False)
@@ -164,7 +187,7 @@ def fault_judge(name, command, fixed, rules):
 
 
 def healthy_judge(name, command, allowed):
-    if not shutil.which(command.split()[0]) and not command.startswith("./"):
+    if not is_here(command):
         print(f"{name:18} not here")
         return True
     quiet(command)  # its files are in the cache then

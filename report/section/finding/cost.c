@@ -140,10 +140,14 @@ static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
 		marks |= is_leaf ? more : more & ~HP_SIGN_BIT(HP_SIGN_CALL);
 		is_leaf = false;
 	}
+	/* The first touch of a page is a fault, whoever touches it. */
+	if (marks & HP_SIGN_BIT(HP_SIGN_FAULT))
+		marks &= ~HP_SIGN_BIT(HP_SIGN_CLEAR);
 	cost->ns += stack->cpu_ns;
 	cost->samples += stack->samples;
 	cost->leaf_ns += is_leaf ? stack->cpu_ns : 0;
 	marks_add(cost, marks & ~HP_SIGN_BIT(HP_SIGN_BUILD), stack);
+	b->survey->stack_marks[i] = marks;
 	b->allocates[i] = (marks & (HP_SIGN_BIT(HP_SIGN_ALLOC) | HP_SIGN_BIT(HP_SIGN_BUILD))) != 0;
 	caller = requester(b, &walk, &request);
 	if (caller != HP_NONE)
@@ -232,6 +236,7 @@ void hp_costs_make(struct hp_survey *survey)
 	b.cpu = hp_report_cpu(report);
 	b.marks = hp_xcalloc(b.cpu->function_count, sizeof(*b.marks));
 	b.allocates = hp_xcalloc(owners->count, sizeof(bool));
+	survey->stack_marks = hp_xcalloc(owners->count, sizeof(*survey->stack_marks));
 	for (uint32_t i = 1; i < owners->count; i++)
 		if (sampling->stacks[i].samples && !sampling->stacks[i].is_profiler &&
 		    owners->of_stack[i].function != HP_NONE)

@@ -78,6 +78,7 @@ struct hp_survey {
 	struct hp_cost *costs;	/* most first */
 	size_t cost_count;
 	size_t cost_room;
+	uint32_t *stack_marks;	/* by stack: HP_SIGN_BIT of what is below its owner; NULL = too few samples */
 	struct hp_stall *stalls;
 	size_t stall_count;
 	size_t stall_room;

@@ -21,6 +21,10 @@
 	X(moves_elements) \
 	X(string_scan) \
 	X(copies) \
+	X(clears) \
+	X(prepare_per_item) \
+	X(exceptions) \
+	X(connect_per_item) \
 	X(open_per_item) \
 	X(small_io) \
 	X(alloc_churn) \

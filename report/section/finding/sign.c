@@ -99,6 +99,22 @@ static const struct word library[] = {
 	{ "=fsync", HP_SIGN_SYNC },
 	{ "=fdatasync", HP_SIGN_SYNC },
 	{ "=msync", HP_SIGN_SYNC },
+	{ "=__cxa_throw", HP_SIGN_THROW },
+	{ "=__cxa_rethrow", HP_SIGN_THROW },
+	{ "=__cxa_allocate_exception", HP_SIGN_THROW },
+	{ "=__cxa_free_exception", HP_SIGN_THROW },
+	{ "=__cxa_begin_catch", HP_SIGN_THROW },
+	{ "=__cxa_end_catch", HP_SIGN_THROW },
+	{ "=__cxa_get_exception_ptr", HP_SIGN_THROW },
+	{ "^_Unwind_RaiseException", HP_SIGN_THROW },
+	{ "^_Unwind_Resume", HP_SIGN_THROW },
+	{ "=_Unwind_DeleteException", HP_SIGN_THROW },
+	{ "memset", HP_SIGN_CLEAR },
+	{ "=bzero", HP_SIGN_CLEAR },
+	{ "=explicit_bzero", HP_SIGN_CLEAR },
+	{ "=connect", HP_SIGN_CONNECT },
+	{ "=__connect", HP_SIGN_CONNECT },
+	{ "=__libc_connect", HP_SIGN_CONNECT },
 };
 
 static const struct word kernel[] = {
@@ -122,6 +138,7 @@ static const struct word kernel[] = {
 	{ "sys_msync", HP_SIGN_SYNC },	      { "sys_clone", HP_SIGN_START },
 	{ "sys_vfork", HP_SIGN_START },	      { "sys_fork", HP_SIGN_START },
 	{ "sys_exec", HP_SIGN_START },	      { "sys_exit", HP_SIGN_START },
+	{ "sys_connect", HP_SIGN_CONNECT },
 };
 
 /* Work that the kernel does once per call, however small the request; by the innermost function. */

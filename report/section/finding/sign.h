@@ -28,6 +28,9 @@ enum hp_sign {
 	HP_SIGN_CLOSE, /* and closed */
 	HP_SIGN_SYNC, /* fsync */
 	HP_SIGN_START, /* fork, exec, exit */
+	HP_SIGN_THROW, /* a C++ exception is made, thrown or caught */
+	HP_SIGN_CLEAR, /* memset, calloc */
+	HP_SIGN_CONNECT, /* a connection is made */
 	HP_SIGNS
 };
 

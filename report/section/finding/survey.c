@@ -64,6 +64,7 @@ void hp_survey_init(struct hp_survey *survey, struct hp_report *report,
 void hp_survey_release(struct hp_survey *survey)
 {
 	free(survey->costs);
+	free(survey->stack_marks);
 	free(survey->stalls);
 }
 

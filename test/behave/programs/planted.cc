@@ -2,6 +2,7 @@
 /* planted.cc NAME [fixed] - like planted.c, for C++ programs. */
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -9,6 +10,8 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <regex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -295,12 +298,61 @@ void writer()
 	printf("%g\n", sum);
 }
 
+APART int number_of(const std::string &text)
+{
+	int number = -1;
+
+	if (is_fixed) {
+		std::from_chars(text.data(), text.data() + text.size(), number);
+		return number;
+	}
+	if (text[0] < '0' || text[0] > '9')
+		throw std::invalid_argument("not a number");
+	std::from_chars(text.data(), text.data() + text.size(), number);
+	return number;
+}
+
+void throws()
+{
+	const std::string texts[] = { "17", "x17", "4", "none" };
+	long sum = 0;
+
+	for (int i = 0; i < 400000; i++) {
+		try {
+			sum += number_of(texts[i % 4]);
+		} catch (const std::exception &) {
+			sum--;
+		}
+		for (int k = 0; k < 300; k++)
+			sum = sum * 31 + k;
+	}
+	printf("%ld\n", sum);
+}
+
+APART bool is_setting(const std::string &line)
+{
+	static const std::regex kept("([a-z]+)=([0-9]+)");
+
+	return is_fixed ? std::regex_match(line, kept)
+			: std::regex_match(line, std::regex("([a-z]+)=([0-9]+)"));
+}
+
+void regexes()
+{
+	long sum = 0;
+
+	for (int i = 0; i < 6000; i++)
+		sum += is_setting("value=" + std::to_string(i));
+	printf("%ld\n", sum);
+}
+
 const struct {
 	const char *name;
 	void (*run)();
-} faults[] = { { "search", search },	     { "erases", erases }, { "churn", churn },
-	       { "copies", copies },	     { "shared", shared }, { "concats", concats },
-	       { "slow-taker", slow_taker }, { "spins", spins },   { "writer", writer } };
+} faults[] = { { "search", search },	     { "erases", erases },  { "churn", churn },
+	       { "copies", copies },	     { "shared", shared },  { "concats", concats },
+	       { "slow-taker", slow_taker }, { "spins", spins },    { "writer", writer },
+	       { "throws", throws },	     { "regexes", regexes } };
 
 } // namespace
 
