@@ -4,6 +4,7 @@
  */
 #include "report/stacks/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -196,11 +197,11 @@ static char *file_find(const struct hp_stack_process *process, const struct hp_s
 
 	if (is_file(object->path, object))
 		return hp_xstrdup(object->path);
-	path = hp_xprintf("/proc/%d/root%s", (int)process->pid, object->path);
+	path = hp_xprintf("/proc/%d/root%s", (int)process->mapped, object->path);
 	if (is_file(path, object))
 		return path;
 	free(path);
-	path = hp_xprintf("/proc/%d/exe", (int)process->pid);
+	path = hp_xprintf("/proc/%d/exe", (int)process->mapped);
 	if (is_file(path, object))
 		return path;
 	free(path);
@@ -232,7 +233,7 @@ static void vdso_open(const struct hp_stack_process *process, struct hp_stack_ob
 
 	object->fd = size <= VDSO_MAX ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 	for (uint64_t at = 0; object->fd >= 0 && at < size; at += PAGE)
-		if (hp_stack_memory_read(process->pid, map->begin + at, bytes, PAGE) != PAGE ||
+		if (hp_stack_memory_read(process->mapped, map->begin + at, bytes, PAGE) != PAGE ||
 		    write(object->fd, bytes, PAGE) != PAGE)
 			return;
 	/* It was read by pid. */
@@ -431,12 +432,54 @@ static bool map_read(struct hp_stack_process *process, char *line, struct hp_sta
 	return true;
 }
 
+/* One thread's list of mappings; -1 and errno. It is empty if the thread has ended (ESRCH). */
+static int thread_maps_open(const struct hp_stack_process *process, pid_t tid)
+{
+	char name[32], first;
+	int fd;
+
+	snprintf(name, sizeof(name), "task/%d/maps", (int)tid);
+	fd = openat(process->folder, name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && pread(fd, &first, 1, 0) == 0) {
+		close(fd);
+		fd = -1;
+		errno = ESRCH;
+	}
+	return fd;
+}
+
+/* The process's mappings: those of its first thread, or of another one after pthread_exit in main. */
+static int maps_open(struct hp_stack_process *process)
+{
+	int fd = thread_maps_open(process, process->mapped);
+	struct dirent *entry;
+
+	if (fd >= 0 || errno != ESRCH)
+		return fd;
+	int list = openat(process->folder, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = list < 0 ? NULL : fdopendir(list);
+	if (!folder) {
+		if (list >= 0)
+			close(list);
+		return -1;
+	}
+	while (fd < 0 && (entry = readdir(folder))) {
+		pid_t tid = atoi(entry->d_name);
+
+		fd = tid > 0 ? thread_maps_open(process, tid) : -1;
+		process->mapped = fd < 0 ? process->mapped : tid;
+	}
+	closedir(folder);
+	errno = ESRCH;
+	return fd;
+}
+
 int hp_stack_process_refresh(struct hp_stack_process *process)
 {
 	struct hp_stack_map *maps = NULL;
 	size_t count = 0, room = 0, line_room = 0;
 	char *line = NULL;
-	int fd = openat(process->folder, "maps", O_RDONLY | O_CLOEXEC);
+	int fd = maps_open(process);
 
 	if (fd < 0)
 		return -errno;
@@ -467,7 +510,7 @@ int hp_stack_process_refresh(struct hp_stack_process *process)
 
 int hp_stack_process_init(struct hp_stack_process *process, pid_t pid, uint64_t started)
 {
-	*process = (struct hp_stack_process){ .pid = pid, .folder = -1 };
+	*process = (struct hp_stack_process){ .pid = pid, .mapped = pid, .folder = -1 };
 	int error = identity_init(process, started);
 	if (!error)
 		error = hp_stack_process_refresh(process);

@@ -63,6 +63,7 @@ struct hp_stack_identity {
 
 struct hp_stack_process {
 	pid_t pid;
+	pid_t mapped;	/* a thread with the memory: the first one may have ended before others */
 	int folder;	/* /proc/PID: the kernel never lets it refer to a later process; -1 = not open */
 	struct hp_stack_identity identity;
 	struct hp_user user;	/* its files are opened with the rights of this user */

@@ -330,6 +330,32 @@ waits_alike()
 	[ "$(jq '.thread_count' "$T/out.json")" = 1002 ]
 }
 
+# main_has_ended - the first thread of $pid has ended, and others go on.
+main_has_ended()
+{
+	grep -q '^State:.Z' "/proc/$pid/task/$pid/status"
+}
+
+@test "stacks: threads that go on after pthread_exit in main" {
+	compile last -O0 -fno-instrument-functions <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <unistd.h>
+		static void *goes_on(void *unused) { puts("there"); fflush(stdout); for (;;) pause(); return unused; }
+		int main(void)
+		{
+			pthread_t thread;
+			pthread_create(&thread, NULL, goes_on, NULL);
+			pthread_exit(NULL);
+		}
+	END
+	start "$T/last"
+	eventually main_has_ended
+	"$HP_BUILD/hotpath" stacks "$pid" | tee "$T/out"
+	grep -E '^ +goes_on +last.c:[0-9]+$' "$T/out"
+	[ "$("$HP_BUILD/hotpath" stacks --json "$pid" | jq '.thread_count')" = 1 ]
+}
+
 @test "stacks: a mapped file replaced by a pipe, a device, a folder or nonsense" {
 	local what
 	gcc -shared -fPIC -g -o "$T/went.so" -x c - <<-'END'
