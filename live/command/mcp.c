@@ -158,7 +158,12 @@ int hp_cmd_mcp(int argc, char **argv)
 		fputs(usage_text, stdout);
 		return 0;
 	}
-	if (argc > 2 || (argc > 1 && argv[1][0] == '-')) {
+	if (argc > 1 && argv[1][0] == '-') {
+		fprintf(stderr, "hotpath mcp: unknown option %s; see hotpath mcp --help\n",
+			argv[1]);
+		return HP_EXIT_USAGE;
+	}
+	if (argc > 2) {
 		fprintf(stderr, "hotpath mcp: more than one program; see hotpath mcp --help\n");
 		return HP_EXIT_USAGE;
 	}
