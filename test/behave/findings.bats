@@ -348,6 +348,7 @@ alone_as_usual()
 	grep -q '^copies cell_add (.*) copies both strings for each + of strings' "$T/found"
 }
 
+<<<<<<< HEAD
 @test "findings: a pattern that is compiled for each line, and a large one that is compiled once" {
 	gcc -O2 -g -pthread -o "$T/once" "$ROOT/test/behave/programs/planted_once.c"
 	cd "$T"
@@ -390,4 +391,83 @@ alone_as_usual()
 	grep -q '^exceptions number_of (.*) throws exceptions again and again' found
 	jq -r '.findings[] | .rule' returned | tee found
 	run ! grep -q '^exceptions' found
+=======
+@test "findings: a list is searched element by element, a hash table and a sorted array are not" {
+	compile lookups -O2 -g -fno-instrument-functions <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#define ITEMS 65536
+		struct item {
+			struct item *next;
+			char key[28];
+		};
+		static struct item items[ITEMS], *list, *chains[2 * ITEMS];
+		static unsigned key_code(const char *key)
+		{
+			unsigned code = 5381;
+			while (*key)
+				code = (code * 33) ^ (unsigned char)*key++;
+			return code % (2 * ITEMS);
+		}
+		__attribute__((noinline)) static struct item *in_list(const char *key)
+		{
+			for (struct item *item = list; item; item = item->next)
+				if (strcmp(item->key, key) == 0)
+					return item;
+			return NULL;
+		}
+		__attribute__((noinline)) static struct item *in_table(const char *key)
+		{
+			for (struct item *item = chains[key_code(key)]; item; item = item->next)
+				if (strcmp(item->key, key) == 0)
+					return item;
+			return NULL;
+		}
+		__attribute__((noinline)) static struct item *in_array(const char *key)
+		{
+			int first = 0;
+			int end = ITEMS;
+			while (first < end) {
+				int middle = first + (end - first) / 2;
+				int order = strcmp(items[middle].key, key);
+				if (order == 0)
+					return &items[middle];
+				if (order < 0)
+					first = middle + 1;
+				else
+					end = middle;
+			}
+			return NULL;
+		}
+		int main(int argc, char **argv)
+		{
+			int is_list = strcmp(argv[1], "list") == 0, is_table = strcmp(argv[1], "table") == 0;
+			int searches = is_list ? 6000 : is_table ? 8000000 : 9000000;
+			long found = 0;
+			for (int i = 0; i < ITEMS; i++) {
+				struct item **chain = &list;
+				snprintf(items[i].key, sizeof(items[i].key), "the item number %07d", i);
+				if (is_table)
+					chain = &chains[key_code(items[i].key)];
+				items[i].next = *chain;
+				*chain = &items[i];
+			}
+			for (unsigned i = 0, n = 1; i < (unsigned)searches; i++) {
+				int at = (n = n * 1664525 + 1013904223) >> 16;
+				const char *key = items[is_list || is_table ? at : (i * 7) % 50 * 1000].key;
+				found += (is_list ? in_list(key) : is_table ? in_table(key) : in_array(key)) != NULL;
+			}
+			return found != searches;
+		}
+	END
+	for how in list table array; do
+		HOTPATH_REPORT=findings,functions-cpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/said.$how \
+			"$HP_RUN" "$T/lookups" $how
+		jq -e ".functions_cpu.sample_count >= 200" "$T/said.$how" || skip "too few CPU samples here"
+	done
+	jq -e '.findings | length == 1 and .[0].rule == "linear-search"' "$T/said.list"
+	jq -e '.findings == []' "$T/said.table"
+	jq -e '.findings == []' "$T/said.array"
+>>>>>>> 09742047 (findings: a hash table and a sorted array are no linear search)
 }

@@ -42,7 +42,7 @@ END
 }
 
 @test "options: an error names the command and its help" {
-	for command in run report compare list flags doctor serve console; do
+	for command in run report compare list flags doctor serve console mcp; do
 		run ! --separate-stderr "$HP_BUILD/hotpath" $command --bogus
 		[[ $stderr == "hotpath $command: unknown option --bogus;"*" see hotpath $command --help" ]]
 	done

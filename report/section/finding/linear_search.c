@@ -16,6 +16,10 @@
 #define LINES_MAX \
 	3 /* of the source: a loop and its condition; a hash or a binary search has more */
 #define LINE_MIN 0.04 /* of the function's CPU time, for a line that counts */
+/* The same where a function compares: a binary search spends little time around each call. */
+#define COMPARED_LINES_MAX 2
+#define COMPARED_LINE_MIN 0.01
+#define HELPER_MAX 0.03 /* of it, in the program's functions that it calls: one computes a hash */
 #define LISTED_MAX 64 /* lines */
 #define EACH_MIN 500.0 /* ns of a call, where calls are counted: shorter ones are ignored */
 
@@ -37,9 +41,15 @@ static bool is_long(const struct hp_survey *survey, const struct hp_cost *cost)
 	return !f || !f->calls || searched_ns(cost) / (double)f->calls >= EACH_MIN;
 }
 
+static bool is_comparing(const struct hp_cost *cost)
+{
+	return (double)cost->marked_ns[HP_SIGN_COMPARE] >= COMPARE_MIN * (double)cost->ns;
+}
+
 /* Lines of the source that take a part of its time; 0 = not known. */
 static size_t line_count(struct hp_survey *survey, const struct hp_cost *cost)
 {
+	double least = is_comparing(cost) ? COMPARED_LINE_MIN : LINE_MIN;
 	const struct hp_cpu *cpu = hp_report_cpu(survey->report);
 	const struct hp_owners *owners = hp_owners_of(survey->report);
 	struct {
@@ -67,8 +77,52 @@ static size_t line_count(struct hp_survey *survey, const struct hp_cost *cost)
 		lines[at].ns += stack->cpu_ns;
 	}
 	for (at = 0; at < listed; at++)
-		count += (double)lines[at].ns >= LINE_MIN * (double)cost->ns;
+		count += (double)lines[at].ns >= least * (double)cost->ns;
 	return count;
+}
+
+/*
+ * What the program's own function on top of a stack was called by: also the function that it was
+ * inlined into. HP_NONE = not known.
+ */
+static uint32_t caller_of(const struct hp_cpu *cpu, const struct hp_model_sampling *sampling,
+			  uint32_t stack, uint32_t frame)
+{
+	bool is_found = false;
+
+	for (; stack; stack = sampling->stacks[stack].parent) {
+		const struct hp_cpu_place *place = &cpu->places[cpu->of_stack[stack]];
+
+		for (uint32_t i = place->first; i < place->first + place->count; i++) {
+			if (is_found)
+				return cpu->frames[i].function;
+			is_found = i == frame;
+		}
+	}
+	return HP_NONE;
+}
+
+/* Functions of the program that it calls, such as a hash; comparisons belong to any search. */
+static double helpers_ns(struct hp_survey *survey, const struct hp_cost *cost)
+{
+	static const char *const compares[] = { "eq",	   "equal",   "equals", "same",	 "is",
+						"matches", "compare", "cmp",	"match", NULL };
+	const struct hp_model_sampling *sampling = &survey->report->model.sampling;
+	const struct hp_cpu *cpu = hp_report_cpu(survey->report);
+	const struct hp_owners *owners = hp_owners_of(survey->report);
+	double ns = 0;
+
+	for (uint32_t i = 1; i < owners->count; i++) {
+		const struct hp_owner *owner = &owners->of_stack[i];
+		const struct hp_cost helper = { .function = owner->function };
+
+		if (sampling->stacks[i].cpu_ns && !sampling->stacks[i].is_profiler &&
+		    owner->function != HP_NONE && owner->function != cost->function &&
+		    caller_of(cpu, sampling, i, owner->frame) == cost->function &&
+		    !hp_cost_has_word(survey, &helper, compares))
+			ns += (double)sampling->stacks[i].cpu_ns;
+	}
+	return ns;
 }
 
 static bool is_search(struct hp_survey *survey, const struct hp_cost *cost)
@@ -78,14 +132,13 @@ static bool is_search(struct hp_survey *survey, const struct hp_cost *cost)
 	static const char *const others[] = { "binary", "bsearch", "bin",   "hash",    "tree",
 					      "trie",	"map",	   "best",  "match",   "path",
 					      "paths",	"fast",	   "cmp",   "compare", "less",
-					      "sort",	"sorted",  "order", "regex",   NULL };
-
-	double compared = (double)cost->marked_ns[HP_SIGN_COMPARE];
+					      "sort",	"sorted",  "order", "regex",   "dict",
+					      "bucket", "bisect",  "lower", "upper",   NULL };
 
 	return hp_cost_is_named(survey, cost) && cost->depth <= 1 &&
 	       !hp_cost_has_word(survey, cost, others) &&
 	       (hp_cost_has_word(survey, cost, words) ||
-		(compared >= COMPARE_MIN * (double)cost->ns && line_count(survey, cost) > 0));
+		(is_comparing(cost) && line_count(survey, cost) > 0));
 }
 
 static void named_find(struct hp_survey *survey)
@@ -102,7 +155,8 @@ static void named_find(struct hp_survey *survey)
 	gain = hp_survey_worth(survey, ns);
 	if (ns < NAMED_MIN * survey->cpu_ns || !hp_survey_is_worth(survey, gain) ||
 	    !is_search(survey, cost) || !is_long(survey, cost) ||
-	    line_count(survey, cost) > LINES_MAX)
+	    line_count(survey, cost) > (is_comparing(cost) ? COMPARED_LINES_MAX : LINES_MAX) ||
+	    helpers_ns(survey, cost) > HELPER_MAX * (double)cost->ns)
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_linear_search, cost->function);
 	where = hp_finding_where(finding);
@@ -148,7 +202,7 @@ const struct hp_rule hp_rule_linear_search = {
 		"At least 10% of the CPU time is spent in std::find, std::find_if, std::any_of, lfind "
 		"or their conditions, below one function.  Or the function with most CPU time, at "
 		"least three quarters of all, spends it in its own code and in strcmp or memcmp, on "
-		"three lines at most; it has the word find, search, lookup, contains or locate in its "
+		"two or three lines at most, and hardly any in other functions of the program that it calls; it has the word find, search, lookup, contains or locate in its "
 		"name, or compares strings for a quarter of its time; and its name has no word as "
 		"hash, binary, sort, compare, tree or map.",
 	.wrong =
