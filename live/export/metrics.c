@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "live/export/crate.h"
 #include "live/export/exposition.h"
+#include "live/export/number.h"
 #include "live/answer/lists.h"
 #include "live/answer/report_snapshot.h"
 #include "report/section/memory/section.h"
@@ -185,22 +187,6 @@ static const char *label_text(const cJSON *row, const char *key, char room[40])
 	return room;
 }
 
-/* Possibly large numbers are written as raw text. */
-static bool number_of(const cJSON *row, const char *key, double *number)
-{
-	const cJSON *value = row ? cJSON_GetObjectItemCaseSensitive(row, key) : NULL;
-	char *end;
-
-	if (cJSON_IsNumber(value)) {
-		*number = value->valuedouble;
-		return true;
-	}
-	if (!cJSON_IsRaw(value) || !value->valuestring)
-		return false;
-	*number = strtod(value->valuestring, &end);
-	return end > value->valuestring && !*end;
-}
-
 /* True if an earlier row has this name. */
 static bool is_named_again(const cJSON *rows, const cJSON *row)
 {
@@ -229,7 +215,8 @@ static void number_write(struct metrics *m, const struct hp_metric *metric, cons
 	/* Values that are null in `raw` have a placeholder number in `data`. */
 	if (cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(row->raw, metric->key)))
 		return;
-	if (number_of(row->raw, metric->key, &number) || number_of(row->data, metric->key, &number))
+	if (hp_number_of(row->raw, metric->key, &number) ||
+	    hp_number_of(row->data, metric->key, &number))
 		hp_sample(&m->to, labels, metric->scale > 0 ? number * metric->scale : number);
 }
 
@@ -345,6 +332,7 @@ static void lists_write(struct metrics *m)
 	for (size_t i = 0; i < hp_section_count; i++)
 		if (sections[i]->metrics)
 			list_write(m, sections[i]);
+	hp_crate_metrics_write(&m->to, m->snapshot);
 	m->snapshot->settings.limit = limit;
 	m->snapshot->settings.api = api;
 	free(sections);

@@ -10,8 +10,8 @@
  * Folder: live/export - answers in the formats of other tools: Prometheus,
  *   pprof
  * May use: live/answer report/base report/export report/read report/section
- *   report/section/core report/section/cpu report/section/memory
- *   report/section/thread report/section/wait segment segment/layout util
+ *   report/section/core report/section/cpu report/section/loop report/section/memory
+ *   report/section/value report/section/thread report/section/wait segment segment/layout util
  */
 #ifndef HP_LIVE_EXPORT_METRICS_H
 #define HP_LIVE_EXPORT_METRICS_H

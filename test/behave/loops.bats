@@ -273,6 +273,11 @@ END
 	eventually grep up "$T/wait.said"
 	url=$(serve "$pid")
 	curl -s "${url}tokio_runtime" >"$T/wait.json"
+	# Under our name, and under the crate's.
+	curl -s "${url}metrics" >"$T/wait.metrics"
+	grep -x 'hotpath_tokio_workers 1' "$T/wait.metrics"
+	grep -x 'hotpath_tokio_worker_parks_total{worker="0"} 500' "$T/wait.metrics"
+	grep '^hotpath_loop_parks_total{.*} 500$' "$T/wait.metrics"
 	kill "$pid"
 	wait "$pid" || true
 	pids_end
