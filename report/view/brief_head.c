@@ -27,6 +27,7 @@
 #define NAMELESS_MIN 0.2	/* of the CPU time: code of one file without names */
 #define COMMAND_MIN 20
 #define NEXT_NAME 30	/* longer names are not suggested */
+#define DOMINATES 0.5 /* of the CPU time: its lines tell more than another table */
 #define SHORT_NS 1e7	/* CPU time starts before our clock: no share for a shorter run */
 
 const char *hp_part_share(struct hp_text_cell *cell, double part, double whole)
@@ -385,9 +386,24 @@ static void nameless_write(struct hp_report *report, const struct hp_answer *ans
 	}
 }
 
+/* The sampled function that has most of the CPU time, if a shell takes its name as it is; NULL = none. */
+static const char *dominating(struct hp_report *report)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
+	const struct hp_answer *answer = hp_answer_of(report);
+	const struct hp_answer_cpu *most = answer->cpu;
+
+	return answer->cpu_count && most->function != HP_NONE &&
+			       (double)most->ns >= DOMINATES * (double)answer->cpu_ns &&
+			       most->name[strspn(most->name, plain)] == 0
+		       ? most->name
+		       : NULL;
+}
+
 /*
  * More data of this run than in the default report: the tables, and the callers
- * of its busiest function.
+ * or the lines of its busiest function.
  */
 char *hp_brief_hint(struct hp_report *report, const struct hp_look *look)
 {
@@ -406,6 +422,9 @@ char *hp_brief_hint(struct hp_report *report, const struct hp_look *look)
 	else if (name && *name && hp_text_width(name) <= NEXT_NAME && !strchr(name, '\''))
 		line = hp_xprintf("%snext: hotpath report --all, or --callers '%s', --tree%s\n",
 				  start, name, end);
+	else if (dominating(report))
+		line = hp_xprintf("%snext: hotpath report --annotate %s, or --all%s\n", start,
+				  dominating(report), end);
 	else
 		line = hp_xprintf("%snext: hotpath report --all for all tables%s\n", start, end);
 	free(name);
