@@ -348,7 +348,6 @@ alone_as_usual()
 	grep -q '^copies cell_add (.*) copies both strings for each + of strings' "$T/found"
 }
 
-<<<<<<< HEAD
 @test "findings: a pattern that is compiled for each line, and a large one that is compiled once" {
 	gcc -O2 -g -pthread -o "$T/once" "$ROOT/test/behave/programs/planted_once.c"
 	cd "$T"
@@ -391,7 +390,7 @@ alone_as_usual()
 	grep -q '^exceptions number_of (.*) throws exceptions again and again' found
 	jq -r '.findings[] | .rule' returned | tee found
 	run ! grep -q '^exceptions' found
-=======
+
 @test "findings: a list is searched element by element, a hash table and a sorted array are not" {
 	compile lookups -O2 -g -fno-instrument-functions <<-'END'
 		#include <stdio.h>
@@ -469,5 +468,4 @@ alone_as_usual()
 	jq -e '.findings | length == 1 and .[0].rule == "linear-search"' "$T/said.list"
 	jq -e '.findings == []' "$T/said.table"
 	jq -e '.findings == []' "$T/said.array"
->>>>>>> 09742047 (findings: a hash table and a sorted array are no linear search)
 }
