@@ -110,6 +110,27 @@ started()
 	"$HP_BUILD/hotpath" report -f json | jq -r '.findings[] | select(.rule == "process-per-item") | .text'
 }
 
+@test "findings: the steps of a script are no children to run in parallel" {
+	[ "$(nproc)" -ge 2 ] || skip "one core: nothing can run beside it"
+	compile nap -w -fno-instrument-functions <<-'END'
+		#include <time.h>
+		int main(void) { return nanosleep(&(struct timespec){ 0, 50000000 }, NULL); }
+	END
+	for step in first second third fourth fifth sixth; do
+		ln "$T/nap" "$T/$step"
+		# Not the last command, which sh would become.
+		printf '%s && :\n' "$T/$step" >>"$T/steps"
+		printf '%s && :\n' "$T/nap" >>"$T/items"
+	done
+	for script in steps items; do
+		"$HP_RUN" sh "$T/$script" 2>/dev/null
+		"$HP_BUILD/hotpath" report --report offcpu sh | grep -q child || skip "waits are not recorded here"
+		findings sh >"$T/found.$script"
+	done
+	run ! grep -q '^waits-for-children' "$T/found.steps"
+	grep -q '^waits-for-children likely [1-9]' "$T/found.items"
+}
+
 @test "findings: two programs of one loop are both named, a rare one is not" {
 	said=$(started 'i=0; while [ $i -lt 80 ]; do /bin/true; /usr/bin/basename x >/dev/null; i=$((i + 1)); done')
 	echo "$said"

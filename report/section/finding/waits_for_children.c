@@ -55,6 +55,25 @@ static double lives_of(const struct hp_model *model)
 	return ns;
 }
 
+/*
+ * Most of the children's lifetimes are those of programs that run for several items.  A script
+ * whose steps are different programs usually hands each one's output to the next.
+ */
+static bool is_repeated(const struct hp_survey *survey)
+{
+	const struct hp_programs *programs = hp_programs_of(survey->report);
+	double all = 0, repeated = 0;
+
+	for (size_t i = 0; i < programs->count; i++) {
+		const struct hp_program *program = &programs->rows[i];
+		double ns = (double)(program->wall_ns - program->root_wall_ns);
+
+		all += ns;
+		repeated += program->runs - program->root_runs >= WAITS_MIN ? ns : 0;
+	}
+	return repeated >= all / 2;
+}
+
 static void find(struct hp_survey *survey)
 {
 	struct waits waits = { .survey = survey,
@@ -74,7 +93,7 @@ static void find(struct hp_survey *survey)
 	gain = waits.ns * (1 - 1 / survey->cores);
 	gain = waits.ns - waits.longest_ns < gain ? waits.ns - waits.longest_ns : gain;
 	if (waits.count < WAITS_MIN || waits.ns < BLOCKED_MIN * survey->wall_ns ||
-	    lives_of(&survey->report->model) > LIVES_MAX * waits.ns ||
+	    lives_of(&survey->report->model) > LIVES_MAX * waits.ns || !is_repeated(survey) ||
 	    !hp_survey_is_worth(survey, gain))
 		return;
 	finding = waits.function == HP_NONE || !hp_owner_is_named(survey->report, waits.function)
@@ -102,10 +121,12 @@ static void find(struct hp_survey *survey)
 const struct hp_rule hp_rule_waits_for_children = {
 	.key = "waits-for-children",
 	.find = find,
-	.pattern = "The first process waits for children for at least 15% of the wall time, at "
-		   "least 4 times, while at most 1.15 cores are in use and its children run one "
-		   "at a time and start none themselves.  The gain is that time on all cores "
-		   "instead of one, at most all but the longest wait.",
+	.pattern =
+		"The first process waits for children for at least 15% of the wall time, at "
+		"least 4 times, while at most 1.15 cores are in use and its children run one "
+		"at a time and start none themselves; most of that time is for programs that run at "
+		"least 4 times.  The gain is that time on all cores "
+		"instead of one, at most all but the longest wait.",
 	.wrong = "A child needs the previous one's output; or the children wait for one disk.",
 	.verify = "Start two at a time (xargs -P2, make -j2), and compare both with hotpath "
 		  "compare.",
