@@ -411,6 +411,7 @@ alone_as_usual()
 	grep -q '^exceptions number_of (.*) throws exceptions again and again' found
 	jq -r '.findings[] | .rule' returned | tee found
 	run ! grep -q '^exceptions' found
+}
 
 @test "findings: a list is searched element by element, a hash table and a sorted array are not" {
 	compile lookups -O2 -g -fno-instrument-functions <<-'END'
