@@ -37,12 +37,12 @@
 #define DIM "\033[2m"
 #define PLAIN "\033[0m"
 
-#define ELLIPSIS "\342\200\246"
 #define TIMES "\303\227"
 
 struct row {
 	char *numbers[NUMBERS_MAX];
 	char *name;
+	bool is_path;	/* the name is a call path */
 	char *remark;	/* may be NULL */
 };
 
@@ -52,6 +52,7 @@ struct part {
 	struct row rows[ROWS_MAX];
 	size_t count;
 	size_t least;	/* rows that are always kept */
+	bool has_places;	/* after the names, "(file.c:12)" */
 };
 
 enum { PART_CPU, PART_WAITS, PART_MEMORY, PART_PROGRAMS, PARTS };
@@ -119,26 +120,6 @@ static size_t name_width(const struct part *part, size_t numbers, size_t width)
 	return name < room ? name : room;
 }
 
-static char *text_fit(const char *text, size_t width)
-{
-	if (hp_text_width(text) <= width)
-		return hp_xstrdup(text);
-	return hp_xprintf("%.*s" ELLIPSIS, (int)hp_text_start(text, width - 1), text);
-}
-
-/* Cut after one of its pieces if at least half of it remains. */
-static char *remark_fit(const char *text, size_t width)
-{
-	size_t room = hp_text_start(text, width > 3 ? width - 3 : 0), end;
-
-	if (hp_text_width(text) <= width)
-		return hp_xstrdup(text);
-	for (end = room; end > room / 2; end--)
-		if (strncmp(text + end, ", ", 2) == 0)
-			return hp_xprintf("%.*s, " ELLIPSIS, (int)end, text);
-	return text_fit(text, width);
-}
-
 static void row_write(const struct row *row, const size_t widths[NUMBERS_MAX], size_t name_most,
 		      const struct hp_look *look, FILE *out)
 {
@@ -153,13 +134,13 @@ static void row_write(const struct row *row, const size_t widths[NUMBERS_MAX], s
 			row->numbers[i] ? row->numbers[i] : "", GAP, "");
 		used += widths[i] + GAP;
 	}
-	fitted = strstr(row->name, "\342\206\220") ? text_fit(row->name, name_most)
-						   : hp_name_fit(row->name, name_most);
+	fitted = row->is_path ? hp_part_path_fit(row->name, name_most)
+			      : hp_name_fit(row->name, name_most);
 	name = hp_text_width(fitted);
 	fputs(fitted, out);
 	free(fitted);
 	if (row->remark && used + name_most + GAP + REMARK_MIN <= look->width) {
-		remark = remark_fit(row->remark, look->width - used - name_most - GAP);
+		remark = hp_part_remark_fit(row->remark, look->width - used - name_most - GAP);
 		fprintf(out, "%*s%s%s%s", (int)(name_most - name + GAP), "", ink(look, DIM), remark,
 			ink(look, PLAIN));
 		free(remark);
@@ -167,7 +148,45 @@ static void row_write(const struct row *row, const size_t widths[NUMBERS_MAX], s
 	fputc('\n', out);
 }
 
-static void part_write(const struct part *part, const struct hp_look *look, FILE *out)
+/* Bytes of a row's name without its place, "(file.c:12)". */
+static size_t bare_length(const char *name)
+{
+	const char *place = strstr(name, " (");
+
+	return place ? (size_t)(place - name) : strlen(name);
+}
+
+static bool is_bare_unique(const struct part *part)
+{
+	for (size_t a = 0; a < part->count; a++)
+		for (size_t b = 0; b < a; b++) {
+			const struct row *one = &part->rows[a], *two = &part->rows[b];
+			size_t length = bare_length(one->name);
+
+			if (length == bare_length(two->name) &&
+			    memcmp(one->name, two->name, length) == 0 &&
+			    strcmp(one->name, two->name) != 0)
+				return false;
+		}
+	return true;
+}
+
+/* On a narrow terminal, what a function waits for says more than its place. */
+static void places_cut(struct part *part, size_t numbers, size_t width)
+{
+	size_t name = 0, remark = 0;
+
+	for (size_t r = 0; r < part->count; r++) {
+		name = larger(name, width_of(part->rows[r].name));
+		remark = larger(remark, width_of(part->rows[r].remark));
+	}
+	if (numbers + name + GAP + remark <= width || !is_bare_unique(part))
+		return;
+	for (size_t r = 0; r < part->count; r++)
+		part->rows[r].name[bare_length(part->rows[r].name)] = '\0';
+}
+
+static void part_write(struct part *part, const struct hp_look *look, FILE *out)
 {
 	size_t widths[NUMBERS_MAX], numbers, name;
 
@@ -175,13 +194,16 @@ static void part_write(const struct part *part, const struct hp_look *look, FILE
 		return;
 	fprintf(out, "\n%s%s%s", ink(look, BOLD), part->title, ink(look, PLAIN));
 	if (part->about) {
-		char *about = text_fit(part->about, look->width - strlen(part->title) - GAP);
+		char *about =
+			hp_part_text_fit(part->about, look->width - strlen(part->title) - GAP);
 
 		fprintf(out, "  %s%s%s", ink(look, DIM), about, ink(look, PLAIN));
 		free(about);
 	}
 	fputc('\n', out);
 	numbers = numbers_width(part, widths);
+	if (part->has_places)
+		places_cut(part, numbers, look->width);
 	name = name_width(part, numbers, look->width);
 	for (size_t r = 0; r < part->count; r++)
 		row_write(&part->rows[r], widths, name, look, out);
@@ -337,6 +359,7 @@ static void memory_make(const struct hp_answer *answer, struct part *part)
 			hp_xstrdup(from->is_kept ? "at the peak, not freed" : words[from->kind]);
 		row->numbers[2] = hp_xstrdup(hp_part_share(&share, part_of, (double)from->all));
 		row->name = hp_xstrdup(from->path);
+		row->is_path = true;
 	}
 }
 
@@ -358,13 +381,14 @@ static char *program_remark(const struct hp_program *program)
 	bool is_mixed = program->root_runs && program->runs > program->root_runs;
 	double runs = (double)(program->runs - (is_mixed ? program->root_runs : 0));
 	double wall_ns = (double)(program->wall_ns - (is_mixed ? program->root_wall_ns : 0));
-	char *text = hp_xprintf("%s%s each%s", program->elsewhere ? "\342\211\245 " : "",
-				hp_format_time(&cell, wall_ns / runs),
-				is_mixed ? " besides the first" : "");
+	char *text = program->elsewhere
+			     ? NULL
+			     : hp_xprintf("%s each%s", hp_format_time(&cell, wall_ns / runs),
+					  is_mixed ? " besides the first" : "");
 
+	text = counted(text, program->elsewhere, "dropped rights: the rest is not in this file");
 	text = counted(text, program->failed, "failed");
 	text = counted(text, program->unknown, "ended unseen");
-	text = counted(text, program->elsewhere, "dropped rights: the rest is not in this file");
 	text = counted(text, program->running, "still running");
 	if (program->peak_rss_bytes)
 		text = joined(text,
@@ -456,7 +480,7 @@ void hp_brief_write(struct hp_report *report, const struct hp_look *look, FILE *
 	const struct hp_answer *answer = hp_answer_of(report);
 	struct part parts[PARTS] = {
 		[PART_CPU] = { .title = "CPU", .least = 3 },
-		[PART_WAITS] = { .title = "Waits", .least = 2 },
+		[PART_WAITS] = { .title = "Waits", .least = 2, .has_places = true },
 		[PART_MEMORY] = { .title = "Memory", .least = 2 },
 		[PART_PROGRAMS] = { .title = "Processes", .least = 3 },
 	};

@@ -172,33 +172,50 @@ static char *threads_text(struct hp_report *report, const struct hp_answer_time 
 
 	hp_format_count(&known, time->threads);
 	if (runs >= time->threads + time->idle + time->unknown + IMAGES_MIN)
-		return hp_xprintf(LABEL "%s thread%s watched, of %s processes: ", "time",
-				  known.text, many, hp_format_count(&all, runs));
+		return hp_xprintf("%s thread%s watched, of %s processes: ", known.text, many,
+				  hp_format_count(&all, runs));
 	if (time->unknown)
-		return hp_xprintf(LABEL "%s of %s threads: ", "time", known.text,
+		return hp_xprintf("%s of %s threads: ", known.text,
 				  hp_format_count(&all,
 						  time->threads + time->idle + time->unknown));
-	return hp_xprintf(LABEL "%s thread%s: ", "time", known.text, many);
+	return hp_xprintf("%s thread%s: ", known.text, many);
+}
+
+/* Continues a line of pieces, or begins the next one. Takes over the text. */
+static void piece_write(char *piece, const char *gap, size_t *used, const struct hp_look *look,
+			FILE *out)
+{
+	size_t width = hp_text_width(piece);
+	bool is_next = *used > LABEL_WIDTH && *used + strlen(gap) + width > look->width;
+
+	if (is_next)
+		fprintf(out, "%.1s\n" LABEL "%s", gap, "", piece);
+	else
+		fprintf(out, "%s%s", gap, piece);
+	*used = (is_next ? LABEL_WIDTH : *used + strlen(gap)) + width;
+	free(piece);
 }
 
 static void time_write(struct hp_report *report, const struct hp_answer_time *time,
 		       const struct hp_look *look, FILE *out)
 {
-	struct line line = line_begin(look, out);
 	struct hp_text_cell cell;
+	size_t used = LABEL_WIDTH;
 
 	if (!time->threads)
 		return;
-	line_add(&line, threads_text(report, time));
+	fprintf(out, LABEL, "time");
+	piece_write(threads_text(report, time), "", &used, look, out);
 	for (size_t i = 0; i < time->count && i < PARTS_TOLD; i++) {
 		if (i && time->parts[i].ns < PART_MIN * time->life_ns)
 			break;
-		line_add(&line, hp_xprintf("%s%s %s", i ? ", " : "",
-					   hp_part_share(&cell, time->parts[i].ns, time->life_ns),
-					   time->parts[i].what));
+		piece_write(hp_xprintf("%s %s",
+				       hp_part_share(&cell, time->parts[i].ns, time->life_ns),
+				       time->parts[i].what),
+			    i ? ", " : "", &used, look, out);
 	}
 	if (time->idle)
-		line_add(&line, hp_xprintf("; %zu idle", time->idle));
+		piece_write(hp_xprintf("%zu idle", time->idle), "; ", &used, look, out);
 	fputc('\n', out);
 }
 
@@ -222,11 +239,29 @@ static void cpu_write(const struct hp_model *model, const struct hp_answer *answ
 	fputc('\n', out);
 }
 
-static void memory_write(const struct hp_model *model, const struct hp_answer *answer,
+/* How much was allocated; without the bytes where only that fits. */
+static char *blocks_text(const struct hp_answer *answer, size_t room)
+{
+	struct hp_text_cell bytes, count;
+	const char *many = answer->heap_blocks == 1 ? "" : "s";
+	char *text =
+		hp_xprintf(", %s in %s block%s in all", hp_format_bytes(&bytes, answer->heap_bytes),
+			   hp_format_count(&count, answer->heap_blocks), many);
+
+	if (hp_text_width(text) <= room)
+		return text;
+	free(text);
+	return hp_xprintf(", %s block%s in all", count.text, many);
+}
+
+static void memory_write(struct hp_report *report, const struct hp_answer *answer,
 			 const struct hp_look *look, FILE *out)
 {
+	const struct hp_model *model = &report->model;
+	/* Of several processes it is their sum, though these may not have run at the same time. */
+	const char *sum = hp_programs_of(report)->runs > 1 ? " (sum)" : "";
 	struct line line = line_begin(look, out);
-	struct hp_text_cell cell, count;
+	struct hp_text_cell cell;
 
 	if (!model->peak_rss_kb && !answer->has_heap)
 		return;
@@ -236,12 +271,9 @@ static void memory_write(const struct hp_model *model, const struct hp_answer *a
 					   hp_format_bytes(&cell, model->peak_rss_kb * 1024),
 					   answer->has_heap ? "; " : ""));
 	if (answer->has_heap) {
-		line_add(&line,
-			 hp_xprintf("heap peak %s", hp_format_bytes(&cell, answer->heap_peak)));
-		line_add(&line, hp_xprintf(", %s in %s block%s in all",
-					   hp_format_bytes(&cell, answer->heap_bytes),
-					   hp_format_count(&count, answer->heap_blocks),
-					   answer->heap_blocks == 1 ? "" : "s"));
+		line_add(&line, hp_xprintf("heap peak %s%s",
+					   hp_format_bytes(&cell, answer->heap_peak), sum));
+		line_add(&line, blocks_text(answer, line.room));
 	}
 	fputc('\n', out);
 }
@@ -313,7 +345,7 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 	title_write(report, look, out);
 	time_write(report, &answer->time, look, out);
 	cpu_write(&report->model, answer, out);
-	memory_write(&report->model, answer, look, out);
+	memory_write(report, answer, look, out);
 	launch_write(&answer->launch, look, out);
 	crowded_write(&report->model, answer, look, out);
 	notes_write(report, look, out);

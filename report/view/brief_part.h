@@ -11,6 +11,20 @@
 /* "41%", "9.2%": a share of a whole, never above 100. */
 const char *hp_part_share(struct hp_text_cell *cell, double part, double whole);
 
+/* Fresh copies of texts that are at most `width` columns wide. */
+
+/* Cut at its end. */
+char *hp_part_text_fit(const char *text, size_t width);
+
+/*
+ * Cut after one of its pieces, "a.c:3  f 41%, g 9.2%, held by h (b.c:5)", or if more fits, with a
+ * shorter name in the next one.  A figure is never cut.
+ */
+char *hp_part_remark_fit(const char *text, size_t width);
+
+/* Whole functions of a call path, and a shorter first one if even that is too wide. */
+char *hp_part_path_fit(const char *path, size_t width);
+
 /* The command, its duration, where its time went, its CPU and memory. */
 void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FILE *out);
 

@@ -70,7 +70,7 @@ fits()
 }
 
 @test "brief: who waited for the lock, and who holds the memory" {
-	grep -q 'hold (.*) *mutex gate, held by hold' "$T/first"
+	grep -q 'hold .*mutex gate, held by hold' "$T/first"
 	grep -q '[12]\.[0-9] MB *at the peak, not freed .*hoard' "$T/first"
 	grep -q '^time .*lock' "$T/first"
 }
@@ -173,16 +173,15 @@ fits()
 		}
 		fn main() {
 		    let text: String = (0..5000).map(|i| format!("w{} ", i * 7919 % 1009)).collect();
-		    let start = std::time::Instant::now();
 		    let mut sum = 0;
-		    while start.elapsed().as_millis() < 250 { sum += tally(&text); }
+		    for _ in 0..1000 { sum += tally(&text); }
 		    println!("{}", sum > 0);
 		}
 	END
 	rustc -g -O -o "$T/words" "$T/words.rs" || skip "rustc does not work here"
 	HOTPATH_KEEP=0 HOTPATH_CPU=timer HOTPATH_OUTPUT_PATH="$T/words.report" "$HP_RUN" "$T/words"
 	sed -n '/^CPU  /,/^$/p' "$T/words.report" | tee "$T/words.cpu"
-	grep -q '%' "$T/words.cpu" || skip "no samples here"
+	grep -q '^ *[0-9.]*%  ' "$T/words.cpu" || skip "no samples here"
 	awk '$1 ~ /%$/ { print $2; exit }' "$T/words.cpu" | grep -x 'words::tally'
 	run ! grep -E '^ +[0-9.]+% +(alloc|core|hashbrown|std)::' "$T/words.cpu"
 }
@@ -207,7 +206,7 @@ fits()
 	grep -q 'recorded' "$T/report" || skip "all waits have a place here"
 	grep -q 'place not recorded (others: poll)' "$T/report"
 	tr '\n' ' ' <"$T/report" | tr -s ' ' >"$T/line"
-	grep -Eq 'main waits [0-9.]+ m?s for poll(, and [0-9.]+ m?s more in places that were not recorded)?\.' "$T/line"
+	grep -Eq 'main waits [0-9.]+ m?s in poll(, and [0-9.]+ m?s more in places that were not recorded)?\.' "$T/line"
 }
 
 @test "brief: a program that starts itself again was not launched by its children" {
@@ -333,7 +332,7 @@ fits()
 	HOTPATH_SEGMENT_PATH=$T/segment "$HP_RUN" "$T/drops" 2>/dev/null
 	COLUMNS=160 "$HP_BUILD/hotpath" report "$T/segment" >"$T/bare"
 	cat "$T/bare"
-	grep -q '≥ .*drops ×2 .*≥ .* each besides the first, 1 dropped rights: the rest is not in this file' "$T/bare"
+	grep -q '≥ .*drops ×2  1 dropped rights: the rest is not in this file' "$T/bare"
 	"$HP_RUN" "$T/drops" 2>/dev/null
 	COLUMNS=160 "$HP_BUILD/hotpath" report drops >"$T/kept"
 	cat "$T/kept"
@@ -346,4 +345,103 @@ fits()
 	COLUMNS=160 "$HP_BUILD/hotpath" report >"$T/loop"
 	cat "$T/loop"
 	grep -qE '^time +([0-9]+ threads? watched, of 61 processes|6[01] threads): ' "$T/loop"
+}
+
+@test "brief: one row for a function and a lock, with the holder it waited for most" {
+	compile holders -pthread <<-'END'
+	#include <pthread.h>
+	#include <stdatomic.h>
+	#include <time.h>
+	static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	static atomic_int turn;
+	static void rest(int ms)
+	{
+		nanosleep(&(struct timespec){ 0, ms * 1000000L }, NULL);
+	}
+	__attribute__((noinline)) static void take(void)
+	{
+		pthread_mutex_lock(&gate);
+		pthread_mutex_unlock(&gate);
+	}
+	__attribute__((noinline)) static void keep(int next, int ms)
+	{
+		pthread_mutex_lock(&gate);
+		turn = next;
+		rest(ms);
+		pthread_mutex_unlock(&gate);
+	}
+	__attribute__((noinline)) static void hoard(void) { keep(1, 200); }
+	__attribute__((noinline)) static void touch(void) { keep(2, 50); }
+	static void *waits(void *none)
+	{
+		for (int i = 1; i <= 2; i++) {
+			while (turn != i)
+				rest(1);
+			take();
+		}
+		return none;
+	}
+	int main(void)
+	{
+		pthread_t thread;
+		pthread_create(&thread, NULL, waits, NULL);
+		hoard();
+		rest(5);
+		touch();
+		return pthread_join(thread, NULL);
+	}
+	END
+	COLUMNS=160 "$HP_RUN" "$T/holders" 2>"$T/holders.report"
+	cat "$T/holders.report"
+	[ "$(grep -c '^ .*2× .*take .*mutex gate' "$T/holders.report")" = 1 ]
+	[ "$(grep -c 'mutex gate' <(sed -n '/^Waits/,$p' "$T/holders.report"))" = 1 ]
+}
+
+@test "brief: many small paths inside a library are blocks of the function that calls it" {
+	compile patterns <<-'END'
+	#include <regex.h>
+	__attribute__((noinline)) static int matches(const char *text)
+	{
+		regex_t re;
+		int found = regcomp(&re, "^/(a|b)[0-9]+/(c|d)*$", REG_EXTENDED);
+		found = found ? found : regexec(&re, text, 0, 0, 0);
+		regfree(&re);
+		return found;
+	}
+	int main(void)
+	{
+		int sum = 0;
+		for (int i = 0; i < 3000; i++)
+			sum += matches("/a12/cdc");
+		return sum;
+	}
+	END
+	COLUMNS=160 "$HP_RUN" "$T/patterns" 2>"$T/patterns.report"
+	cat "$T/patterns.report"
+	grep -Eq '^ +[0-9,]+ +blocks made +100% +matches' "$T/patterns.report"
+}
+
+@test "brief: a system call whose function the compiler merged with its caller has its name" {
+	compile vectors <<-'END'
+	#include <fcntl.h>
+	#include <sys/uio.h>
+	#include <time.h>
+	int main(void)
+	{
+		char byte = 0;
+		struct iovec parts[8];
+		int fd = open("/dev/zero", O_RDWR);
+		for (int i = 0; i < 8; i++)
+			parts[i] = (struct iovec){ &byte, 1 };
+		while (clock() < CLOCKS_PER_SEC / 2)
+			for (int i = 0; i < 1000; i++)
+				writev(fd, parts, 8);
+		return 0;
+	}
+	END
+	COLUMNS=160 "$HP_RUN" "$T/vectors" 2>"$T/vectors.report"
+	sed -n '/^CPU  by/,/^$/p' "$T/vectors.report" | tee "$T/vectors.cpu"
+	grep -q 'kernel:' "$T/vectors.cpu" || skip "no kernel samples here"
+	grep -q 'kernel:writev' "$T/vectors.cpu"
+	run ! grep -q 'kernel:do_' "$T/vectors.cpu"
 }

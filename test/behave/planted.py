@@ -93,7 +93,7 @@ HEALTHY = [
     ("large-threads", "./planted large-threads", ""),
     ("table", "./planted table", ""),
     ("gzip", "gzip -k -c words", ""),
-    ("xz", "xz -T2 -k -c -2 words", ""),
+    ("xz", "xz -T2 --block-size=1MiB -k -c -2 words", ""),
     ("bzip2", "bzip2 -k -c words", ""),
     ("sha256sum", "sha256sum words words words words words words words words", ""),
     ("sort", "sort -R -o /dev/null words", ""),

@@ -35,6 +35,7 @@ struct state {
 	struct hp_owner nameless;	/* of code of the program without a name, inside both */
 	struct hp_owner file;	/* of a library's code without a name: its own thread */
 	bool is_entered;	/* the kernel's entry function is known */
+	bool is_dispatched;	/* the caller selects the system call's function */
 	uint32_t runtime;	/* the innermost function of the C library; HP_NONE = none */
 };
 
@@ -125,6 +126,11 @@ bool hp_owner_is_named(const struct hp_report *report, uint32_t function)
 	return function != HP_NONE && hp_report_cpu(report)->functions[function].name[0] != '[';
 }
 
+bool hp_owner_is_program(const struct hp_report *report, uint32_t object)
+{
+	return object != HP_NONE && kind_of_object(&report->model.objects[object]) == KIND_OWN;
+}
+
 bool hp_owner_is_kernel(const struct hp_report *report, uint32_t function)
 {
 	uint32_t object =
@@ -148,6 +154,25 @@ static const char *call_name(const char *name)
 	return NULL;
 }
 
+/* Code that selects the function of a system call, on some processor. */
+static bool is_dispatcher(const char *name)
+{
+	static const char *const starts[] = { "do_syscall_",   "x64_sys_call",	 "ia32_sys_call",
+					      "entry_SYSCALL", "invoke_syscall", "el0_svc",
+					      "do_el0_svc" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (starts_with(name, starts[i]))
+			return true;
+	return false;
+}
+
+/* On the way back to the program: other threads or signals, whatever was called. */
+static bool is_return(const char *name)
+{
+	return strstr(name, "exit_to_user") || strstr(name, "syscall_exit");
+}
+
 static const char *other_entry(const char *name)
 {
 	static const char *const known[][2] = {
@@ -168,15 +193,28 @@ static const char *other_entry(const char *name)
 	return NULL;
 }
 
+/* Compilers merge a call's function with its caller: the call's name is in that of the next one. */
+static const char *merged_name(const char *name)
+{
+	if (strstr(name, "mmap_pgoff"))
+		return "mmap";
+	return starts_with(name, "do_") ? name + strlen("do_") : name;
+}
+
 char *hp_owner_entry_text(const struct hp_report *report, uint32_t entry)
 {
 	const char *name = hp_report_cpu(report)->functions[entry].name;
 	const char *call = call_name(name);
 	const char *other = other_entry(name);
 
-	if (call && starts_with(call, "new"))
+	if (!call && other)
+		return hp_xstrdup(other);
+	if (is_dispatcher(name) || is_return(name))
+		return hp_xstrdup("call entry");
+	call = call && !strstr(call, "mmap_pgoff") ? call : merged_name(name);
+	if (starts_with(call, "new"))
 		call += strcmp(call, "newfstatat") == 0 ? 0 : strlen("new");
-	return hp_xstrdup(call ? call : other ? other : name);
+	return hp_xstrdup(call);
 }
 
 /* --- one stack --- */
@@ -234,7 +272,9 @@ static void kernel_note(struct build *b, struct state *state, uint32_t function)
 			owners[i]->entry = function;
 		owners[i]->is_sync |= call && is_sync(call);
 	}
-	state->is_entered |= call || other_entry(name);
+	state->is_entered |= call || other_entry(name) ||
+			     (state->is_dispatched && !is_dispatcher(name) && !is_return(name));
+	state->is_dispatched = is_dispatcher(name);
 }
 
 static void frame_note(struct build *b, struct state *state, uint32_t frame)
@@ -246,7 +286,7 @@ static void frame_note(struct build *b, struct state *state, uint32_t frame)
 	case KIND_OWN:
 		own_enter(&state->own, function, frame);
 		state->library = state->nameless = nobody;
-		state->is_entered = false;
+		state->is_entered = state->is_dispatched = false;
 		break;
 	case KIND_NAMELESS:
 		own_enter(&state->nameless, function, frame);
@@ -386,7 +426,11 @@ static void owners_make(struct build *b, struct hp_owners *owners)
 	b->of_object = hp_xcalloc(model->object_count, 1);
 	for (size_t i = 0; i < model->object_count; i++)
 		b->of_object[i] = (uint8_t)kind_of_object(&model->objects[i]);
-	b->states[0] = (struct state){ nobody, nobody, nobody, nobody, false, HP_NONE };
+	b->states[0] = (struct state){ .own = nobody,
+				       .library = nobody,
+				       .nameless = nobody,
+				       .file = nobody,
+				       .runtime = HP_NONE };
 	owners->of_stack[0] = nobody;
 	for (uint32_t i = 1; i < owners->count; i++) {
 		stack_note(b, i);

@@ -41,6 +41,9 @@ bool hp_owner_is_named(const struct hp_report *report, uint32_t function);
 /* True if a function is code of the kernel. */
 bool hp_owner_is_kernel(const struct hp_report *report, uint32_t function);
 
+/* True for a file of the program itself: neither a library of the system nor the kernel. */
+bool hp_owner_is_program(const struct hp_report *report, uint32_t object);
+
 /* "read", "page faults": the kernel's work, by its function `entry`; fresh. */
 char *hp_owner_entry_text(const struct hp_report *report, uint32_t entry);
 

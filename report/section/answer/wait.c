@@ -18,7 +18,8 @@
 
 #define ROW_MIN 0.03	/* of the wall time, for a row */
 #define MATTERS 0.1 /* share of the longest waiting thread's waits from which others are listed */
-#define IDLE_MIN 0.8 /* of the wall time, on average: whoever waits so long has nothing to do */
+#define IDLE_MIN 0.25 /* of the wall time, on average: whoever waits so long has nothing to do */
+#define ONE_HOLDER 0.9 /* of a wait for a lock: nobody else matters */
 #define USUAL 0.9	/* of the waits whose stack was recorded */
 #define COVERS 0.5	/* of the kernel's waits of a kind: those that threads told are all of them */
 
@@ -44,48 +45,112 @@ struct told {
 	double channels_ns;
 };
 
-static void row_free(struct hp_answer_wait *row)
-{
-	free(row->who);
-	free(row->what);
-}
+/* A wait, and who held the lock meanwhile. */
+struct held {
+	struct hp_answer_wait row;
+	char *holder;	/* NULL = not known, or nobody */
+	double holder_ns;	/* of row.ns */
+};
 
 /* All rows: those that read the same become one, and the longest are shown. */
 struct rows {
-	struct hp_answer_wait *list;
+	struct held *list;
 	size_t count;
 	size_t room;
 };
 
-static bool is_same(const struct hp_answer_wait *a, const struct hp_answer_wait *b)
+static void held_free(struct held *held)
 {
-	return strcmp(a->what, b->what) == 0 &&
-	       (a->who && b->who ? strcmp(a->who, b->who) == 0 : a->who == b->who);
+	free(held->row.who);
+	free(held->row.what);
+	free(held->holder);
+}
+
+static bool is_text_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_same(const struct held *a, const struct held *b)
+{
+	return is_text_same(a->row.what, b->row.what) && is_text_same(a->row.who, b->row.who);
+}
+
+/* Adds `more`, which is released, to `known`, whose holder stays. */
+static void held_merge(struct held *known, struct held *more)
+{
+	struct hp_answer_wait *row = &known->row;
+
+	row->ns += more->row.ns;
+	row->count += more->row.count;
+	row->most_ns = more->row.most_ns > row->most_ns ? more->row.most_ns : row->most_ns;
+	row->is_estimated |= more->row.is_estimated;
+	held_free(more);
 }
 
 /* Takes over the texts. */
-static void row_add(struct rows *rows, struct hp_answer_wait row)
+static void row_add(struct rows *rows, struct hp_answer_wait row, char *holder)
 {
-	for (size_t i = 0; i < rows->count; i++) {
-		struct hp_answer_wait *known = &rows->list[i];
+	struct held held = { row, holder, holder ? row.ns : 0 };
 
-		if (!is_same(known, &row))
+	for (size_t i = 0; i < rows->count; i++) {
+		struct held *known = &rows->list[i];
+
+		if (!is_same(known, &held) || !is_text_same(known->holder, holder))
 			continue;
-		known->ns += row.ns;
-		known->count += row.count;
-		known->most_ns = row.most_ns > known->most_ns ? row.most_ns : known->most_ns;
-		known->is_estimated |= row.is_estimated;
-		row_free(&row);
+		known->holder_ns += held.holder_ns;
+		held_merge(known, &held);
 		return;
 	}
 	rows->list = hp_xgrow(rows->list, rows->count, &rows->room, sizeof(*rows->list));
-	rows->list[rows->count++] = row;
+	rows->list[rows->count++] = held;
+}
+
+/* One row for a function and a lock, with the holder that the function waited for most. */
+static void holders_merge(struct rows *rows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		struct held *held = &rows->list[i];
+		size_t k = 0;
+
+		while (k < kept && !is_same(&rows->list[k], held))
+			k++;
+		if (k == kept) {
+			rows->list[kept++] = *held;
+			continue;
+		}
+		if (held->holder_ns > rows->list[k].holder_ns) {
+			struct held other = rows->list[k];
+
+			rows->list[k] = *held;
+			*held = other;
+		}
+		held_merge(&rows->list[k], held);
+	}
+	rows->count = kept;
+}
+
+static void holder_tell(struct held *held)
+{
+	bool is_one = held->holder_ns >= ONE_HOLDER * held->row.ns;
+	char *what = held->row.what;
+
+	if (!held->holder)
+		return;
+	held->row.what =
+		hp_xprintf("%s, %sheld by %s", what, is_one ? "" : "mostly ", held->holder);
+	free(what);
+	free(held->holder);
+	held->holder = NULL;
 }
 
 /* A thread without work during the complete run matters less than one that waited for something. */
 static int compare_rows(const void *left, const void *right)
 {
-	const struct hp_answer_wait *a = left, *b = right;
+	const struct hp_answer_wait *a = &((const struct held *)left)->row;
+	const struct hp_answer_wait *b = &((const struct held *)right)->row;
 
 	if (a->is_idle != b->is_idle)
 		return a->is_idle ? 1 : -1;
@@ -107,15 +172,18 @@ static bool is_idle(const struct hp_answer_wait *row, double wall_ns)
 
 static void rows_end(struct rows *rows, struct hp_answer *answer)
 {
-	for (size_t i = 0; i < rows->count; i++)
-		rows->list[i].is_idle = is_idle(&rows->list[i], answer->wall_ns);
+	holders_merge(rows);
+	for (size_t i = 0; i < rows->count; i++) {
+		rows->list[i].row.is_idle = is_idle(&rows->list[i].row, answer->wall_ns);
+		holder_tell(&rows->list[i]);
+	}
 	if (rows->count)
 		qsort(rows->list, rows->count, sizeof(*rows->list), compare_rows);
 	for (size_t i = 0; i < rows->count; i++) {
 		if (answer->wait_count < HP_ANSWER_WAITS)
-			answer->waits[answer->wait_count++] = rows->list[i];
+			answer->waits[answer->wait_count++] = rows->list[i].row;
 		else
-			row_free(&rows->list[i]);
+			held_free(&rows->list[i]);
 	}
 	free(rows->list);
 }
@@ -147,19 +215,20 @@ static const char *kind_text(const struct hp_lock_row *lock, uint32_t side)
 static char *lock_text(struct hp_report *report, const struct hp_lock_contest *contest)
 {
 	const struct hp_lock_row *lock = &hp_lock_view(report)->locks.rows[contest->lock];
-	const char *kind = kind_text(lock, contest->side);
 	char *name = hp_answer_lock(report, lock);
-	char *holder, *text;
+	char *text = hp_xprintf("%s %s", kind_text(lock, contest->side), name);
 
-	if (lock->kind == HP_LOCK_CHANNEL || !contest->holder.address) {
-		text = hp_xprintf("%s %s", kind, name);
-	} else {
-		holder = place_text(report, &contest->holder, contest->from);
-		text = hp_xprintf("%s %s, held by %s", kind, name, holder);
-		free(holder);
-	}
 	free(name);
 	return text;
+}
+
+static char *holder_text(struct hp_report *report, const struct hp_lock_contest *contest)
+{
+	const struct hp_lock_row *lock = &hp_lock_view(report)->locks.rows[contest->lock];
+
+	if (lock->kind == HP_LOCK_CHANNEL || !contest->holder.address)
+		return NULL;
+	return place_text(report, &contest->holder, contest->from);
 }
 
 static void contest_add(struct hp_report *report, struct rows *rows,
@@ -167,13 +236,15 @@ static void contest_add(struct hp_report *report, struct rows *rows,
 {
 	double tick_ns = report->model.ns_per_tick;
 
-	row_add(rows, (struct hp_answer_wait){
-			      .who = place_text(report, &contest->at, contest->path),
-			      .what = lock_text(report, contest),
-			      .ns = (double)contest->ticks * tick_ns,
-			      .most_ns = (double)contest->most * tick_ns,
-			      .count = contest->count,
-		      });
+	row_add(rows,
+		(struct hp_answer_wait){
+			.who = place_text(report, &contest->at, contest->path),
+			.what = lock_text(report, contest),
+			.ns = (double)contest->ticks * tick_ns,
+			.most_ns = (double)contest->most * tick_ns,
+			.count = contest->count,
+		},
+		holder_text(report, contest));
 }
 
 static struct told told_add(struct hp_report *report, const struct hp_answer *answer,
@@ -375,7 +446,8 @@ static void kernel_add(struct hp_report *report, const struct hp_answer *answer,
 				.count = row->count,
 				.is_estimated = row->is_estimated,
 				.is_nowhere = is_nowhere,
-			});
+			},
+			NULL);
 	}
 	free(causes.rows);
 }

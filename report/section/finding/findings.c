@@ -144,6 +144,19 @@ static double nowhere_ns(const struct hp_answer *answer)
 	return ns;
 }
 
+/* The causes are titles of a table: "waits for condition c", "waits in poll". */
+static const char *preposition(const char *what)
+{
+	static const char *const calls[] = { "poll", "sleep", "place" };
+
+	if (strcmp(what, "disk") == 0)
+		return "for the";
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (strncmp(what, calls[i], strlen(calls[i])) == 0)
+			return "in";
+	return "for";
+}
+
 static char *waiting_text(const struct hp_answer *answer)
 {
 	const struct hp_answer_wait *wait = wait_of(answer);
@@ -156,9 +169,9 @@ static char *waiting_text(const struct hp_answer *answer)
 		return hp_xprintf("No known pattern of waste: it mostly waits, %s in places that "
 				  "were not recorded.",
 				  hp_format_time(&more, ns));
-	return hp_xprintf("No known pattern of waste: it mostly waits.  %s waits %s for %s%s%s%s.",
-			  wait->who, hp_format_time(&time, wait->ns), wait->what,
-			  ns > wait->ns ? ", and " : "",
+	return hp_xprintf("No known pattern of waste: it mostly waits.  %s waits %s %s %s%s%s%s.",
+			  wait->who, hp_format_time(&time, wait->ns), preposition(wait->what),
+			  wait->what, ns > wait->ns ? ", and " : "",
 			  ns > wait->ns ? hp_format_time(&more, ns) : "",
 			  ns > wait->ns ? " more in places that were not recorded" : "");
 }

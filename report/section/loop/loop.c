@@ -151,7 +151,9 @@ static char *name_raw(struct build *b, const struct hp_loop_row *row, const stru
 		return hp_xstrdup(row->label);
 	if (library)
 		return hp_xprintf("%s (%s)", thread, library->runs);
-	return spot ? hp_xprintf("%s (%s)", thread, spot->name) : hp_xstrdup(thread);
+	/* An address in a file without symbols, whose name may be another program's, says nothing. */
+	return spot && !strstr(spot->name, "+0x") ? hp_xprintf("%s (%s)", thread, spot->name)
+						  : hp_xstrdup(thread);
 }
 
 /* Names of loops and threads are the program's. */
