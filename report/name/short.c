@@ -560,17 +560,21 @@ static int compare_entries(const void *a, const void *b)
 	return order ? order : (left->place > right->place) - (left->place < right->place);
 }
 
-/* Is another name displayed like this one? `sorted` has the displayed names. */
-static bool is_ambiguous(const struct entry *sorted, size_t count, size_t i,
-			 const char *const *names)
+/* The end of the entries from `i` on that have its name. */
+static size_t run_end(const struct entry *sorted, size_t count, size_t i)
 {
-	const char *mine = names[sorted[i].place];
+	size_t end = i + 1;
 
-	for (size_t k = i; k-- > 0 && strcmp(sorted[k].name, sorted[i].name) == 0;)
-		if (strcmp(names[sorted[k].place], mine) != 0)
-			return true;
-	for (size_t k = i + 1; k < count && strcmp(sorted[k].name, sorted[i].name) == 0; k++)
-		if (strcmp(names[sorted[k].place], mine) != 0)
+	while (end < count && strcmp(sorted[end].name, sorted[i].name) == 0)
+		end++;
+	return end;
+}
+
+/* Do these entries, which are displayed alike, have different names? */
+static bool is_ambiguous(const struct entry *run, size_t count, const char *const *names)
+{
+	for (size_t k = 1; k < count; k++)
+		if (strcmp(names[run[k].place], names[run[0].place]) != 0)
 			return true;
 	return false;
 }
@@ -588,13 +592,44 @@ static size_t ambiguous_find(const char *const *names, char *const *display, siz
 			sorted[used++] = (struct entry){ display[i], i };
 	}
 	qsort(sorted, used, sizeof(*sorted), compare_entries);
-	for (size_t i = 0; i < used; i++)
-		if (is_ambiguous(sorted, used, i, names)) {
-			is_same[sorted[i].place] = true;
-			found++;
-		}
+	for (size_t i = 0, end; i < used; i = end) {
+		end = run_end(sorted, used, i);
+		if (!is_ambiguous(sorted + i, end - i, names))
+			continue;
+		for (size_t k = i; k < end; k++)
+			is_same[sorted[k].place] = true;
+		found += end - i;
+	}
 	free(sorted);
 	return found;
+}
+
+/*
+ * most[i]: the most that texts[i] has in common, at its start, with another one of those that are
+ * displayed like others. In alphabetical order that is a neighbour.
+ */
+static size_t *common_most(char *const *texts, const bool *is_same, size_t count,
+			   size_t (*common)(const char *, const char *))
+{
+	struct entry *sorted = hp_xcalloc(count + 1, sizeof(*sorted));
+	size_t *most = hp_xcalloc(count + 1, sizeof(*most));
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_same[i])
+			sorted[used++] = (struct entry){ texts[i], i };
+	qsort(sorted, used, sizeof(*sorted), compare_entries);
+	for (size_t i = 0, end; i < used; i = end) {
+		const char *text = sorted[i].name;
+		size_t before = i ? common(text, sorted[i - 1].name) : 0;
+
+		end = run_end(sorted, used, i);
+		size_t behind = end < used ? common(text, sorted[end].name) : 0;
+		for (size_t k = i; k < end; k++)
+			most[sorted[k].place] = before > behind ? before : behind;
+	}
+	free(sorted);
+	return most;
 }
 
 void hp_names_display(const char *const *names, size_t count, size_t depth, char **display)
@@ -657,19 +692,6 @@ static char *scope_and_last(const char *text, size_t width)
 			  last);
 }
 
-/* Where `texts[i]` first differs from another one that is displayed the same. */
-static char *differing(char *const *texts, const bool *is_same, size_t count, size_t i,
-		       size_t width)
-{
-	size_t at = 0;
-
-	for (size_t k = 0; k < count; k++)
-		if (is_same[k] && strcmp(texts[k], texts[i]) != 0 &&
-		    common_start(texts[k], texts[i]) > at)
-			at = common_start(texts[k], texts[i]);
-	return window(texts[i], at, width);
-}
-
 void hp_names_fit(char **texts, size_t count, size_t width)
 {
 	const char *const *names = (const char *const *)texts;
@@ -685,10 +707,15 @@ void hp_names_fit(char **texts, size_t count, size_t width)
 			if (text)
 				become(&fitted[i], text);
 		}
-	if (width > WINDOW_MIN && ambiguous_find(names, fitted, count, is_same))
+	if (width > WINDOW_MIN && ambiguous_find(names, fitted, count, is_same)) {
+		/* Where each first differs from all others. */
+		size_t *most = common_most(texts, is_same, count, common_start);
+
 		for (size_t i = 0; i < count; i++)
 			if (is_same[i])
-				become(&fitted[i], differing(texts, is_same, count, i, width));
+				become(&fitted[i], window(texts[i], most[i], width));
+		free(most);
+	}
 	for (size_t i = 0; i < count; i++)
 		become(&texts[i], fitted[i]);
 	free(is_same);
@@ -758,19 +785,14 @@ void hp_paths_fit(char **paths, size_t count, size_t width)
 	for (size_t i = 0; i < count; i++)
 		fitted[i] = cut_behind(paths[i], width);
 	ambiguous_find((const char *const *)paths, fitted, count, is_same);
-	for (size_t i = 0; i < count; i++) {
-		size_t common = 0, names;
+	size_t *most = common_most(paths, is_same, count, common_names);
 
-		for (size_t k = 0; is_same[i] && k < count; k++)
-			if (is_same[k] && strcmp(paths[k], paths[i]) != 0) {
-				names = common_names(paths[k], paths[i]);
-				common = names > common ? names : common;
-			}
+	for (size_t i = 0; i < count; i++)
 		if (is_same[i])
-			become(&fitted[i], path_without(paths[i], common, width));
-	}
+			become(&fitted[i], path_without(paths[i], most[i], width));
 	for (size_t i = 0; i < count; i++)
 		become(&paths[i], fitted[i]);
+	free(most);
 	free(is_same);
 	free(fitted);
 }

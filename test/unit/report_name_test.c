@@ -384,3 +384,26 @@ TEST(name, paths_keep_the_places_behind_their_names)
 	CHECK_STR(got, "vector‹int›::push_back a.cc:12 (std::copy) ← b::c ← main");
 	free(got);
 }
+
+/* Comparing each with each would take minutes. */
+TEST(name, many_that_look_alike)
+{
+	enum { MANY = 200000 };
+	char **names = hp_xcalloc(MANY, sizeof(*names)), **paths = hp_xcalloc(MANY, sizeof(*paths));
+
+	for (size_t i = 0; i < MANY; i++) {
+		names[i] = hp_xstrdup(i ? "one_name_of_a_function" : "one_name_of_another");
+		paths[i] = hp_xprintf("malloc ← the_same ← number_%zu", i / 2);
+	}
+	hp_names_fit(names, MANY, 14);
+	hp_paths_fit(paths, MANY, 22);
+	CHECK(strcmp(names[0], names[1]) != 0);
+	CHECK_STR(names[MANY - 1], names[1]);
+	CHECK_STR(paths[1], paths[0]);
+	for (size_t i = 0; i < MANY; i++) {
+		free(names[i]);
+		free(paths[i]);
+	}
+	free(names);
+	free(paths);
+}
