@@ -74,6 +74,7 @@
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
 #define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled without a request */
+#define JOIN_NS UINT64_C(2000000)	/* until the root has joined, or never will */
 #define SUSPENSION_NS INT64_C(1000000)	/* shorter is no suspension, but the clocks' grain */
 #define ALONE_NS UINT64_C(200000000)	/* between checks for the end of the session */
 #define FALLBACK_MS 20	/* between checks of things that do not wake us */
@@ -107,6 +108,7 @@ struct sampler {
 	uint64_t noted_ns;	/* when the clock was noted */
 	uint64_t scan_ns;	/* when the records must be checked again; 0 = at the next scan */
 	uint64_t sample_ns;	/* when sampling begins; 0 = it has begun, or never will */
+	uint64_t prepare_ns;	/* when the report's process is to be prepared; 0 = it was, or never */
 	uint64_t reported_ticks;	/* when the report was started */
 	uint64_t asked_ns;	/* when the kernel was last queried for users of the segment */
 	int64_t suspended_ns;	/* suspended_most() at the start */
@@ -460,6 +462,7 @@ static void handle(struct sampler *sampler, uint64_t data)
 	switch (data) {
 	case EVENT_SOCKET:
 		hp_door_answer(&sampler->door, &sampler->members);
+		sampler->prepare_ns = sampler->prepare_ns ? 1 : 0;
 		break;
 	case EVENT_END_WORD:
 		eventfd_read(sampler->end_event, &count);
@@ -541,6 +544,16 @@ static void sample_if_due(struct sampler *sampler, uint64_t now)
 	hp_perf_start(&sampler->perf, sampler->members.root_pid, sampler->epoll, EVENT_RING);
 }
 
+/* Under a runner the program is about to join, and must not wait for this. */
+static void prepare_if_due(struct sampler *sampler, uint64_t now)
+{
+	if (!sampler->prepare_ns || now < sampler->prepare_ns)
+		return;
+	sampler->prepare_ns = 0;
+	if (sampler->root == ROOT_RUNS)
+		hp_end_prepare(&sampler->end);
+}
+
 /* Work that is due. Slightly early for the clock, so that it coincides with every fourth scan. */
 static void do_due(struct sampler *sampler)
 {
@@ -548,6 +561,8 @@ static void do_due(struct sampler *sampler)
 
 	start_threads(sampler);
 	hp_door_do(&sampler->door, now);
+	prepare_if_due(sampler, now);
+	hp_end_do(&sampler->end, now);
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
 	hp_server_do(&sampler->server, now);
 	hp_members_pass(&sampler->members);
@@ -582,6 +597,10 @@ static int patience(const struct sampler *sampler)
 		due = sampler->deadline.due_ns;
 	if (sampler->door.due_ns && sampler->door.due_ns < due)
 		due = sampler->door.due_ns;
+	if (sampler->prepare_ns && sampler->prepare_ns < due)
+		due = sampler->prepare_ns;
+	if (sampler->end.ready_until_ns && sampler->end.ready_until_ns < due)
+		due = sampler->end.ready_until_ns;
 	if (sampler->server.due_ns && sampler->server.due_ns < due)
 		due = sampler->server.due_ns;
 	if (sampler->root == ROOT_REPORTED && !sampler->members.count &&
@@ -686,6 +705,8 @@ int main(void)
 		root_ends(sampler, -1, true);	/* it was faster than us */
 	else
 		sampler->sample_ns = hp_clock_raw_ns() + sample_delay(&sampler->settings);
+	if (sampler->root == ROOT_RUNS && is_wanted(&sampler->settings))
+		sampler->prepare_ns = hp_clock_raw_ns() + (sampler->end.runner ? JOIN_NS : 0);
 	run(sampler);
 	hp_server_close(&sampler->server);
 	if (is_wanted_again(&sampler->settings) &&

@@ -6,7 +6,7 @@
  * passes an open segment (--fd) whose program has just ended; that report goes
  * to stderr, since stdout belongs to the program, and invalid settings were
  * already reported. Then the run is kept. (--again: the processes that outlived
- * the program have ended, too.)
+ * the program have ended, too. --ready: the program still runs, so wait.)
  */
 #include <errno.h>
 #include <signal.h>
@@ -65,6 +65,7 @@ static const struct hp_option_variable variables[] = {
 enum {
 	FLAG_FD = 256,
 	FLAG_AGAIN,
+	FLAG_READY,
 	FLAG_CALLERS,
 	FLAG_CALLEES,
 	FLAG_TREE,
@@ -82,6 +83,7 @@ enum {
 static const struct option others[] = {
 	{ "fd", required_argument, NULL, FLAG_FD },
 	{ "again", no_argument, NULL, FLAG_AGAIN },
+	{ "ready", no_argument, NULL, FLAG_READY },
 	{ "callers", required_argument, NULL, FLAG_CALLERS },
 	{ "callees", required_argument, NULL, FLAG_CALLEES },
 	{ "annotate", required_argument, NULL, FLAG_ANNOTATE },
@@ -100,6 +102,7 @@ struct ask {
 	int fd;	/* of a session that just ended; -1 = `path` */
 	const char *session;	/* that continues */
 	bool is_again;	/* and was reported when its root ended */
+	bool is_ready;	/* the session has not ended: wait for a byte from the helper */
 	enum hp_calls_kind calls;	/* requested instead of the sections */
 	const char *function;	/* about this one */
 	const char *
@@ -246,6 +249,8 @@ static bool option_take(void *command, int val, const char *value)
 		return fd_read(value, &ask->fd);
 	case FLAG_AGAIN:
 		return ask->is_again = true;
+	case FLAG_READY:
+		return ask->is_ready = true;
 	case FLAG_CALLERS:
 		return calls_ask(ask, HP_CALLS_CALLERS, value);
 	case FLAG_CALLEES:
@@ -566,6 +571,17 @@ static bool has_deadline(const struct ask *ask)
 	return ask->settings.output_path || (fstat(1, &status) == 0 && S_ISREG(status.st_mode));
 }
 
+/* False if the helper needs no report, or has ended. From then on stdin is at its end. */
+static bool wait_for_end(void)
+{
+	ssize_t size;
+	char byte;
+
+	while ((size = read(0, &byte, 1)) < 0 && errno == EINTR)
+		;
+	return size == 1;
+}
+
 int hp_cmd_report(int argc, char **argv)
 {
 	struct ask ask = { .fd = -1, .least = LEAST_PERCENT, .trial = HP_TRIAL_NONE };
@@ -577,6 +593,8 @@ int hp_cmd_report(int argc, char **argv)
 	status = options_read(&ask, argc, argv);
 	if (status >= 0)
 		return status;
+	if (ask.is_ready && !wait_for_end())
+		return 0;
 	if (ask.fd < 0) {
 		settings_tell();
 		hp_dwarf_allow_servers();

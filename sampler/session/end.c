@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -22,11 +23,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "segment/clock.h"
 #include "segment/session.h"
 #include "util/tell.h"
 
 #define STATUS_WAIT_MS 1000
 #define REAPED_WAIT_MS 100
+#define READY_NS UINT64_C(1000000000)
 
 extern char **environ;
 
@@ -114,12 +117,13 @@ static void levels_pass(const struct hp_end *end, posix_spawn_file_actions_t *ac
 	setenv(HP_LEVELS_VARIABLE, number, 1);
 }
 
-static int start(struct hp_end *end)
+/* `option` is NULL or a further option; `input` becomes its stdin unless it is -1. */
+static int spawn(const struct hp_end *end, const char *option, int input, char path[HP_HELPER_PATH],
+		 pid_t *child)
 {
-	static char name[] = "hotpath", report[] = "report", option[] = "--fd", number[] = "3";
-	static char again[] = "--again";
-	char *arguments[] = { name, report, option, number, end->is_quiet ? again : NULL, NULL };
-	char folder[HP_HELPER_PATH], path[HP_HELPER_PATH];
+	static char name[] = "hotpath", report[] = "report", fd[] = "--fd", number[] = "3";
+	char *arguments[] = { name, report, fd, number, (char *)(uintptr_t)option, NULL };
+	char folder[HP_HELPER_PATH];
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
@@ -132,10 +136,87 @@ static int start(struct hp_end *end)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_init(&actions);
 	levels_pass(end, &actions);
-	pid_t child = 0;
-	int error = posix_spawn(&child, path, &actions, &attributes, arguments, environ);
+	if (input >= 0)
+		posix_spawn_file_actions_adddup2(&actions, input, 0);
+	int error = posix_spawn(child, path, &actions, &attributes, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
+	return error;
+}
+
+/* ---- a report that waits ---- */
+
+void hp_end_prepare(struct hp_end *end)
+{
+	char path[HP_HELPER_PATH];
+	cpu_set_t all, one;
+	int ends[2], cpu = sched_getcpu();
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < 2 ||
+	    pipe2(ends, O_CLOEXEC) != 0)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	bool is_bound = sched_setaffinity(0, sizeof(one), &one) == 0;
+	int error = is_bound ? spawn(end, "--ready", ends[0], path, &end->ready) : EPERM;
+	if (is_bound)
+		sched_setaffinity(0, sizeof(all), &all);
+	close(ends[0]);
+	if (error) {
+		close(ends[1]);
+		end->ready = 0;
+		return;
+	}
+	end->begin = ends[1];
+	end->ready_until_ns = hp_clock_raw_ns() + READY_NS;
+}
+
+/* It has begun nothing. */
+static void ready_end(struct hp_end *end)
+{
+	close(end->begin);
+	kill(end->ready, SIGKILL);
+	while (waitpid(end->ready, NULL, 0) < 0 && errno == EINTR)
+		;
+	end->ready = 0;
+	end->ready_until_ns = 0;
+}
+
+void hp_end_do(struct hp_end *end, uint64_t now_ns)
+{
+	if (end->ready && now_ns >= end->ready_until_ns)
+		ready_end(end);
+}
+
+/* False if there is none, or it has died. */
+static bool ready_begin(struct hp_end *end)
+{
+	cpu_set_t all;
+
+	if (!end->ready)
+		return false;
+	if (sched_getaffinity(0, sizeof(all), &all) == 0)
+		sched_setaffinity(end->ready, sizeof(all), &all);
+	/* It does not know segments that were added since. */
+	if (end->segments->count > 1 || write(end->begin, "", 1) != 1) {
+		ready_end(end);
+		return false;
+	}
+	close(end->begin);
+	end->report = end->ready;
+	end->ready = 0;
+	end->ready_until_ns = 0;
+	return true;
+}
+
+static int start(struct hp_end *end)
+{
+	char path[HP_HELPER_PATH];
+	pid_t child = 0;
+
+	if (!end->is_quiet && ready_begin(end))
+		return 0;
+	int error = spawn(end, end->is_quiet ? "--again" : NULL, -1, path, &child);
 	end->report = error ? 0 : child;
 	if (!error)
 		return 0;

@@ -22,7 +22,20 @@ struct hp_end {
 	pid_t runner;	/* `hotpath run`, our parent; 0 = none */
 	volatile pid_t report;	/* 0 = none runs; read by a signal handler */
 	bool is_quiet;	/* this report replaces a file; nobody waits for it */
+	pid_t ready;	/* a report that waits to begin; 0 = none */
+	int begin;	/* the end of the pipe that it reads */
+	uint64_t ready_until_ns;
 };
+
+/*
+ * Starts the report's process before the root ends, and lets it wait: a short program's user
+ * waits for the report, and half of that time is the process's start. It is bound to our
+ * processor, so the program keeps its own. With one processor for both there is nothing to gain.
+ */
+void hp_end_prepare(struct hp_end *end);
+
+/* A program that runs longer does not notice the difference: the prepared process ends. */
+void hp_end_do(struct hp_end *end, uint64_t now_ns);
 
 /*
  * Waits until the runner knows how the root ended, at most 1 s. Without a

@@ -125,3 +125,48 @@ ends_alike()
 	[ "$status" = 3 ]
 	[ "$(grep -v '^hotpath: ' <<<"$output")" = 3 ]
 }
+
+# The helper's child that is to become the report: prints its pid. It is there for a second only.
+prepared='
+prepared()
+{
+	since=$(date +%s)
+	while [ $(($(date +%s) - since)) -lt 3 ]; do
+		pgrep -f -P "${HOTPATH_SESSION#*:}" "report --fd 3 --ready" && break
+	done
+}
+'
+
+# with_prepared HOW SCRIPT - the script runs with it, in several attempts on a busy machine. Its
+# report is in $T/report.
+with_prepared()
+{
+	local try
+
+	[ "$(nproc)" -gt 1 ] || skip "one processor: nothing is prepared"
+	for try in {1..10}; do
+		if [ "$1" = run ]; then
+			"$HP_RUN" sh -c "$prepared one=\$(prepared); $2" >"$T/pid" 2>"$T/report"
+		else
+			LD_PRELOAD=$HP_LIB sh -c "$prepared one=\$(prepared); $2" >"$T/pid" 2>"$T/report"
+		fi
+		echo "$try: process $(cat "$T/pid")"
+		cat "$T/report"
+		[ "$(grep -c '^wall ' "$T/report")" = 1 ]
+		[ ! -s "$T/pid" ] || return 0
+	done
+	return 1
+}
+
+@test "ends: the report's process is there before the end" {
+	with_prepared preload 'echo $one'
+	! kill -0 "$(cat "$T/pid")"
+}
+
+@test "ends: a prepared report that was killed is replaced" {
+	with_prepared run 'kill -9 $one && echo $one; true'
+}
+
+@test "ends: a program that runs longer has no prepared report, but a report" {
+	with_prepared run 'echo $one; [ -z "$one" ] || while kill -0 $one; do :; done'
+}
