@@ -67,7 +67,7 @@ preload: $(B)/libhotpath.so	## the library alone
 
 $(B)/libhotpath.so: $(LIB_O)
 	@$(if $(Q),echo "  LINK $@")
-	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -Wl,-z,text -Wl,--as-needed \
+	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,--sort-section=name -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -Wl,-z,text -Wl,--as-needed \
 		-Wl,--version-script=preload/versions.map $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBC_PARTS)
 # The build that judges its own estimates (preload/call/truth.h), for tests.
 $(B)/truth/libhotpath.so: $(TRUTH_O)

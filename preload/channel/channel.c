@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "preload/guest/begin.h"
+#include "preload/guest/bulky.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
@@ -39,7 +40,7 @@ static bool is_each;	/* HOTPATH_CHANNELS_ITER */
 static int end_number = -1;	/* of preload/thread/end.h */
 
 __thread struct hp_channel_thread *hp_channel_thread_pointer = &unborn;
-_Atomic uint64_t hp_channel_fds[HP_FDS];
+HP_BULKY _Atomic uint64_t hp_channel_fds[HP_FDS];
 uint32_t hp_channel_fds_most;
 char *hp_channel_base;
 uint32_t hp_channel_text_room;

@@ -26,6 +26,7 @@
 #include "preload/channel/datagram.h"
 #include "preload/channel/watch.h"
 #include "preload/guest/begin.h"
+#include "preload/guest/bulky.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
@@ -117,7 +118,7 @@ static void note_highest(int fd)
 		;
 }
 
-_Atomic uint64_t hp_channel_told[HP_FDS / 64];
+HP_BULKY _Atomic uint64_t hp_channel_told[HP_FDS / 64];
 
 void hp_channel_tell(int fd)
 {

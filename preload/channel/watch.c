@@ -9,11 +9,13 @@
 
 #include <stddef.h>
 
+#include "preload/guest/bulky.h"
+
 #define INSTANCES 4096	/* descriptors of epoll instances above are not counted */
 
-_Atomic uint32_t hp_watch_owners[HP_FDS];
-static uint64_t datas[HP_FDS];
-static struct hp_watch_counts counts[INSTANCES];
+HP_BULKY _Atomic uint32_t hp_watch_owners[HP_FDS];
+HP_BULKY static uint64_t datas[HP_FDS];
+HP_BULKY static struct hp_watch_counts counts[INSTANCES];
 static _Atomic uint32_t above;	/* no higher descriptor is in an instance, */
 static _Atomic uint32_t end;	/* or is one */
 

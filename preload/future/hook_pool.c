@@ -20,6 +20,7 @@
 #include "preload/future/future.h"
 #include "preload/future/pool.h"
 #include "preload/guest/absent.h"
+#include "preload/guest/bulky.h"
 #include "preload/lock/glib.h"
 #include "util/hash.h"
 
@@ -39,7 +40,7 @@ struct exchanged {
 	void *data;
 };
 
-static struct exchanged pools[POOLS];
+HP_BULKY static struct exchanged pools[POOLS];
 
 static bool is_counted(void)
 {

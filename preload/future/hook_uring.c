@@ -22,6 +22,7 @@
 #include "preload/future/future.h"
 #include "preload/future/uring.h"
 #include "preload/guest/absent.h"
+#include "preload/guest/bulky.h"
 #include "preload/lock/lock.h"
 #include "preload/loop/loop.h"
 #include "preload/wait/offcpu_note.h"
@@ -46,7 +47,7 @@ struct watched {
 	uint64_t serial;	/* differs between rings */
 };
 
-static struct watched rings[RINGS];
+HP_BULKY static struct watched rings[RINGS];
 static _Atomic uint64_t last_serial;
 
 static bool is_counted(void)

@@ -21,6 +21,7 @@
 #include "preload/future/future.h"
 #include "preload/future/uv.h"
 #include "preload/guest/absent.h"
+#include "preload/guest/bulky.h"
 #include "util/hash.h"
 
 #define UNPACK(...) __VA_ARGS__
@@ -48,8 +49,8 @@ struct request {
 };
 
 /* Keys are apart, so that a search reads few lines. */
-static _Atomic uintptr_t keys[PLACES];	/* address of the request; 0 = free */
-static struct request requests[PLACES];
+HP_BULKY static _Atomic uintptr_t keys[PLACES];	/* address of the request; 0 = free */
+HP_BULKY static struct request requests[PLACES];
 
 static bool is_counted(void)
 {

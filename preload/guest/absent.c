@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "preload/guest/bulky.h"
 #include "preload/guest/dynamic.h"
 #include "preload/guest/early.h"
 
@@ -16,7 +17,7 @@
 #define HP_FOUND_MAX 1024
 #define HP_NEEDED_MAX 64	/* of one object */
 
-static struct hp_absent_found founds[HP_FOUND_MAX];
+HP_BULKY static struct hp_absent_found founds[HP_FOUND_MAX];
 static _Atomic uint32_t found_count;
 _Atomic uint64_t hp_absent_generation = 1;
 

@@ -24,6 +24,8 @@ static void read_section(struct hp_dynamic *object)
 			object->strings = at(object, d->d_un.d_ptr);
 		else if (d->d_tag == DT_GNU_HASH)
 			object->hash = at(object, d->d_un.d_ptr);
+		else if (d->d_tag == DT_VERSYM)
+			object->versions = at(object, d->d_un.d_ptr);
 		else if (d->d_tag == DT_SONAME)
 			name = d->d_un.d_val;
 	}
@@ -95,36 +97,58 @@ static bool is_function(const ElfW(Sym) * symbol)
 	       ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
 }
 
-static bool is_called(const struct hp_dynamic *object, const ElfW(Sym) * symbol, const char *name)
+/* Bit 15 hides a version from callers without one: an old one. */
+static bool is_default(const struct hp_dynamic *object, uint32_t n)
 {
-	return is_function(symbol) && strcmp(object->strings + symbol->st_name, name) == 0;
+	return object->symbols[n].st_shndx != SHN_UNDEF &&
+	       !(object->versions && object->versions[n] >> 15);
+}
+
+static bool is_called(const struct hp_dynamic *object, uint32_t n, const char *name)
+{
+	return strcmp(object->strings + object->symbols[n].st_name, name) == 0;
 }
 
 /*
  * The table: four words (number of buckets, first symbol in it, words of the filter, its shift), the filter,
  * buckets with the number of their first symbol, and a hash for each symbol whose lowest bit ends the bucket.
  */
-uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name)
+static const ElfW(Sym) *
+	symbol_find(const struct hp_dynamic *object, const char *name, bool functions)
 {
 	const uint32_t *header = object->hash, *buckets, *chain;
 	uint32_t hash = hp_dynamic_hash(name), n;
 
 	if (!header || !object->symbols || !object->strings || !header[0] ||
 	    !may_define(header, hash))
-		return 0;
+		return NULL;
 	buckets = (const uint32_t *)((const ElfW(Addr) *)(header + 4) + header[2]);
 	chain = buckets + header[0];
 	n = buckets[hash % header[0]];
 	if (n < header[1])
-		return 0;
+		return NULL;
 	for (;; n++) {
 		uint32_t found = chain[n - header[1]];
 
-		if ((found | 1) == (hash | 1) && is_called(object, &object->symbols[n], name))
-			return object->bias + object->symbols[n].st_value;
+		if ((found | 1) == (hash | 1) &&
+		    (functions ? is_function(&object->symbols[n]) : is_default(object, n)) &&
+		    is_called(object, n, name))
+			return &object->symbols[n];
 		if (found & 1)
-			return 0;
+			return NULL;
 	}
+}
+
+uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name)
+{
+	const ElfW(Sym) *symbol = symbol_find(object, name, true);
+
+	return symbol ? object->bias + symbol->st_value : 0;
+}
+
+const ElfW(Sym) * hp_dynamic_symbol(const struct hp_dynamic *object, const char *name)
+{
+	return symbol_find(object, name, false);
 }
 
 /* One after the last symbol: where the last bucket's chain ends. */

@@ -21,6 +21,7 @@ struct hp_dynamic {
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint32_t *hash;	/* DT_GNU_HASH */
+	const ElfW(Half) * versions;	/* DT_VERSYM; NULL = it has none */
 	const char *file;	/* as the loader names it; "" = the executable */
 	const char *name;	/* DT_SONAME; "" = it has none */
 };
@@ -39,6 +40,12 @@ struct hp_dynamic hp_dynamic_read(const struct dl_phdr_info *info);
 
 /* The address of its function with this name; 0 = none. */
 uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name);
+
+/*
+ * What it defines by this name, a function or not, in the version that callers without one get;
+ * NULL = nothing.
+ */
+const ElfW(Sym) * hp_dynamic_symbol(const struct hp_dynamic *object, const char *name);
 
 /* Iterates over the functions that it defines; *at starts at 0. NULL = no more. */
 const char *hp_dynamic_next(const struct hp_dynamic *object, uint32_t *at);

@@ -2,6 +2,7 @@
 /*
  * memlock.c - see memlock.h.
  */
+#include "preload/guest/bulky.h"
 #include "preload/guest/memlock.h"
 
 #include <errno.h>
@@ -30,9 +31,21 @@ struct range {
 	_Atomic uintptr_t end;
 };
 
-static struct range ranges[RANGES_MAX];
+HP_BULKY static struct range ranges[RANGES_MAX];
+static _Atomic size_t used;	/* entries from here on were never used */
 static _Atomic bool locks_future;	/* the program requested MCL_FUTURE */
 static _Atomic uintptr_t place;	/* of the next mapping of ours */
+
+/* Before the entry's owner goes on: whoever is told of its pages later finds it. */
+static void use(size_t i)
+{
+	size_t before = atomic_load_explicit(&used, memory_order_relaxed);
+
+	while (before <= i &&
+	       !atomic_compare_exchange_weak_explicit(&used, &before, i + 1, memory_order_release,
+						      memory_order_relaxed))
+		;
+}
 
 static void note(uintptr_t begin, uint64_t size)
 {
@@ -46,6 +59,7 @@ static void note(uintptr_t begin, uint64_t size)
 							    memory_order_relaxed)) {
 			/* Release: mlockall() in another thread finds this range's end, or 0. */
 			atomic_store_explicit(&ranges[i].end, begin + size, memory_order_release);
+			use(i);
 			return;
 		}
 	}
@@ -54,7 +68,9 @@ static void note(uintptr_t begin, uint64_t size)
 /* A range that only begins here is kept: it is a slab, and this is its first piece (pages.c). */
 static void forget(uintptr_t begin, uint64_t size)
 {
-	for (size_t i = 0; i < RANGES_MAX; i++) {
+	size_t end = atomic_load_explicit(&used, memory_order_acquire);
+
+	for (size_t i = 0; i < end; i++) {
 		if (atomic_load_explicit(&ranges[i].begin, memory_order_relaxed) != begin ||
 		    atomic_load_explicit(&ranges[i].end, memory_order_relaxed) != begin + size)
 			continue;

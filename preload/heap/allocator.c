@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "preload/guest/bulky.h"
 #include "preload/guest/dynamic.h"
 #include "preload/guest/early.h"
 #include "preload/heap/heap.h"
@@ -23,7 +24,7 @@ extern __typeof__(dladdr1) dladdr1 __attribute__((weak));
 
 struct hp_allocator hp_allocator;
 static _Atomic uint32_t state;	/* 0 = not looked up, 1 = being looked up, 2 = found */
-char hp_allocator_memory[HP_ALLOCATOR_POOL] __attribute__((aligned(64)));
+HP_BULKY char hp_allocator_memory[HP_ALLOCATOR_POOL] __attribute__((aligned(64)));
 static _Atomic size_t pool_used;
 
 /* Through a variable: in a sibling call, dlsym would take the loader for its caller. */

@@ -50,11 +50,14 @@ bool hp_self_init(void)
 	return hp_self != NULL;
 }
 
-/* Reads a small file into a page, 0-terminated.  Returns its length, or -1. */
-static ssize_t read_text(const char *path, char *text)
+/* Not on the stack, which may be small. Only the thread that makes the record uses it. */
+static char text[HP_PAGE / 2 + 1];
+
+/* Reads a small file into `text`, 0-terminated.  Returns its length, or -1. */
+static ssize_t read_text(const char *path)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd < 0 ? -1 : syscall(SYS_read, fd, text, HP_PAGE / 2);
+	ssize_t length = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof(text) - 1);
 
 	if (fd >= 0)
 		syscall(SYS_close, fd);
@@ -63,12 +66,12 @@ static ssize_t read_text(const char *path, char *text)
 }
 
 /* Field 22 of /proc/self/stat: the process's start time. */
-static uint64_t start_time(char *text)
+static uint64_t start_time(void)
 {
 	uint64_t value = 0;
 	char *p;
 
-	if (read_text("/proc/self/stat", text) <= 0)
+	if (read_text("/proc/self/stat") <= 0)
 		return 0;
 	p = strrchr(text, ')');
 	for (int field = 2; p && field < 22; field++)
@@ -79,9 +82,9 @@ static uint64_t start_time(char *text)
 }
 
 /* The arguments, joined by spaces. */
-static uint64_t command_new(char *text)
+static uint64_t command_new(void)
 {
-	ssize_t length = read_text("/proc/self/cmdline", text);
+	ssize_t length = read_text("/proc/self/cmdline");
 
 	while (length > 0 && text[length - 1] == 0)
 		length--;
@@ -178,7 +181,7 @@ static void describe(struct hp_process *process, uint64_t started)
 	syscall(SYS_prctl, PR_GET_NAME, process->comm);
 }
 
-static struct hp_process *process_new(uint64_t object, char *text, uint64_t started)
+static struct hp_process *process_new(uint64_t object, uint64_t started)
 {
 	uint64_t offset = hp_segment_take(&hp_segment, sizeof(struct hp_process), HP_LINE);
 	struct hp_process *process = hp_segment_at(&hp_segment, offset, sizeof(*process));
@@ -186,7 +189,7 @@ static struct hp_process *process_new(uint64_t object, char *text, uint64_t star
 	if (!process)
 		return NULL;
 	process->object = object;
-	process->command = text && !hp_is_confined() ? command_new(text) : 0;
+	process->command = hp_is_confined() ? 0 : command_new();
 	describe(process, started);
 	atomic_store_explicit(&process->state, HP_TAKEN, memory_order_relaxed);
 	hp_list_push(&hp_segment.header->processes, offset, &process->next);
@@ -197,8 +200,7 @@ static struct hp_process *process_get(void)
 {
 	static struct hp_process draft;
 	uint64_t object = executable(&draft);
-	char *text = hp_pages(HP_PAGE);	/* not on the stack, which may be small */
-	uint64_t started = text && !hp_is_confined() ? start_time(text) : 0;
+	uint64_t started = hp_is_confined() ? 0 : start_time();
 	struct hp_account_begin begin;
 
 	hp_account_before(own_pid(), started, &begin);
@@ -210,7 +212,7 @@ static struct hp_process *process_get(void)
 		fold(process);
 		describe(process, started);
 	} else {
-		process = process_new(object, text, started);
+		process = process_new(object, started);
 	}
 	if (process) {
 		hp_account_open(process, &begin);
@@ -221,8 +223,6 @@ static struct hp_process *process_get(void)
 	/* Release: a reader that sees it taken also sees its owner. */
 	if (process)
 		atomic_store_explicit(&process->state, HP_TAKEN, memory_order_release);
-	if (text)
-		hp_pages_release(text, HP_PAGE);
 	return process;
 }
 
