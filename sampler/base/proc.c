@@ -11,7 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#define COST_RATIO 20
 
 bool hp_proc_read_number(const char *path, long *number)
 {
@@ -124,4 +127,17 @@ void hp_proc_path(char path[64], uint32_t pid, const char *name)
 void hp_proc_task_path(char path[64], uint32_t pid, uint32_t tid, const char *name)
 {
 	snprintf(path, 64, "/proc/%u/task/%u/%s", pid, tid, name);
+}
+
+uint64_t hp_proc_own_cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+uint64_t hp_proc_rest_ns(uint64_t since_ns)
+{
+	return (hp_proc_own_cpu_ns() - since_ns) * COST_RATIO;
 }

@@ -53,6 +53,15 @@ long hp_proc_entries(const char *path);
 /* The same, as kernels before 6.2 need it. */
 long hp_proc_count_entries(const char *path);
 
+/* Our own CPU time. */
+uint64_t hp_proc_own_cpu_ns(void);
+
+/*
+ * How long to do nothing after work that began at `since_ns` of it: then such work takes at most 5 %
+ * of a core, however many threads there are.
+ */
+uint64_t hp_proc_rest_ns(uint64_t since_ns);
+
 /* "/proc/PID/NAME", and "/proc/PID/task/TID/NAME". */
 void hp_proc_path(char path[64], uint32_t pid, const char *name);
 void hp_proc_task_path(char path[64], uint32_t pid, uint32_t tid, const char *name);

@@ -112,13 +112,15 @@ void hp_open_round(struct hp_samples *samples, uint64_t until_ns)
 {
 	bool is_asked = samples->open_lost != samples->lost;
 
-	if (until_ns < samples->open_ns + HP_OPEN_EVERY_NS)
+	if (until_ns < samples->open_ns + HP_OPEN_EVERY_NS + samples->open_rest_ns)
 		return;
+	uint64_t since_ns = hp_proc_own_cpu_ns();
 	samples->open_ns = until_ns;
 	samples->open_lost = samples->lost;
 	for (uint32_t i = 0; i < samples->waits.room; i++)
 		if (is_open(samples, &samples->waits.threads[i], until_ns, is_asked))
 			hp_open_count(samples, &samples->waits.threads[i], until_ns);
+	samples->open_rest_ns = hp_proc_rest_ns(since_ns);
 }
 
 void hp_open_finish(struct hp_samples *samples, uint64_t until_ns)

@@ -49,6 +49,7 @@ struct hp_samples {
 	uint64_t walked;	/* stacks, of samples and at switches */
 	uint64_t cut;	/* of these: longer than the copied part */
 	uint64_t open_ns;	/* time up to which ongoing waits were counted */
+	uint64_t open_rest_ns;	/* until the next count, at least */
 	uint64_t open_lost;	/* and the losses up to then */
 	uint64_t stack_ns;	/* of the newest stack of a wait */
 	uint64_t lost_ns;	/* the same when records were lost: older ones may belong to ended waits */

@@ -21,7 +21,7 @@
 #include "segment/layout/process.h"
 #include "util/open_as.h"
 
-#define READ_AGAIN_NS UINT64_C(20000000)	/* between two reads of the same maps */
+#define READ_AGAIN_NS UINT64_C(20000000)	/* between two reads of the same maps, at least */
 #define ENDED_MAX 512	/* spaces of ended processes that are kept for a while */
 #define OBJECTS_MAX 100000	/* a damaged list must not cause an endless loop */
 #define NOTES_MAX 65536
@@ -645,7 +645,7 @@ void hp_space_exec(struct hp_spaces *spaces, uint32_t pid)
 	space->mapped = ++spaces->mapped;
 	space->count = 0;
 	space->is_whole = true;
-	space->read_ns = 0;
+	space->read_again_ns = 0;
 }
 
 void hp_space_end(struct hp_spaces *spaces, uint32_t pid)
@@ -660,6 +660,14 @@ void hp_space_end(struct hp_spaces *spaces, uint32_t pid)
 
 /* ---- /proc/PID/maps ---- */
 
+/* The third letter after the addresses. */
+static bool is_code(const char *line)
+{
+	const char *access = strchr(line, ' ');
+
+	return access && access[1] && access[2] && access[3] == 'x';
+}
+
 static void read_line(struct hp_spaces *spaces, struct hp_space *space, const char *line)
 {
 	struct hp_map_entry entry = { .begin = 0 };
@@ -668,6 +676,9 @@ static void read_line(struct hp_spaces *spaces, struct hp_space *space, const ch
 	char access[5];
 	int path = 0;
 
+	/* Thousands of threads have as many stacks, and no code. */
+	if (!is_code(line))
+		return;
 	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &begin, &end, access, &offset,
 		   &major_number, &minor_number, &inode, &path) < 7 ||
 	    access[2] != 'x')
@@ -689,7 +700,9 @@ static void read_maps(struct hp_spaces *spaces, struct hp_space *space)
 	ssize_t length;
 	FILE *in;
 
-	space->read_ns = hp_clock_raw_ns();
+	const uint64_t since_ns = hp_proc_own_cpu_ns();
+
+	space->read_again_ns = hp_clock_raw_ns() + READ_AGAIN_NS;
 	space->mapped = ++spaces->mapped;
 	hp_proc_path(path, space->pid, "maps");
 	in = fopen(path, "re");
@@ -702,6 +715,9 @@ static void read_maps(struct hp_spaces *spaces, struct hp_space *space)
 	free(line);
 	fclose(in);
 	space->is_whole |= space->count != 0;
+	uint64_t rest_ns = hp_proc_rest_ns(since_ns);
+	space->read_again_ns =
+		hp_clock_raw_ns() + (rest_ns > READ_AGAIN_NS ? rest_ns : READ_AGAIN_NS);
 }
 
 const struct hp_map_entry *hp_space_entry(const struct hp_space *space, uint64_t address)
@@ -720,7 +736,7 @@ const struct hp_map_entry *hp_space_find(struct hp_spaces *spaces, struct hp_spa
 		return entry;
 	if (space->is_shut)
 		return NULL;
-	if (space->read_ns && hp_clock_raw_ns() < space->read_ns + READ_AGAIN_NS)
+	if (hp_clock_raw_ns() < space->read_again_ns)
 		return NULL;
 	read_maps(spaces, space);
 	return hp_space_entry(space, address);

@@ -52,7 +52,7 @@ struct hp_space {
 	bool is_ours;	/* the server and other processes that we start: not part of the session */
 	bool is_shut;	/* only a record claims that this process exists: nothing of it is read */
 	uint64_t mapped;	/* changes with the mappings, and never repeats */
-	uint64_t read_ns;	/* when /proc was read last */
+	uint64_t read_again_ns;	/* /proc is not read before */
 	uint64_t image;	/* hp_process.start_ticks, if it takes samples itself; else 0 */
 	struct hp_map_entry *maps;	/* by address */
 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sampler/base/proc.h"
 #include "sampler/sample/outside.h"
 #include "sampler/sample/open.h"
 #include "segment/clock.h"
@@ -17,7 +18,7 @@
 	UINT64_C(1000000000)	/* a wait that began under the limit has become long by then */
 #define MEET_EVERY_NS UINT64_C(1000000000)
 #define PORTION_NS UINT64_C(2000000)	/* of meeting threads, */
-#define PORTION_PAUSE_NS UINT64_C(10000000)	/* and between two portions */
+#define PORTION_PAUSE_NS UINT64_C(10000000)	/* and between two portions, at least */
 
 /* The processes that exist now. */
 static void meet_begin(struct hp_unseen *unseen, const struct hp_samples *samples)
@@ -72,6 +73,17 @@ static void meet(struct hp_unseen *unseen, struct hp_samples *samples, uint64_t 
 	}
 }
 
+/* As many threads as there is time for. */
+static void portion(struct hp_unseen *unseen, struct hp_samples *samples, uint64_t now_ns)
+{
+	uint64_t since_ns = hp_proc_own_cpu_ns(), pause_ns;
+
+	meet(unseen, samples, now_ns);
+	pause_ns = hp_proc_rest_ns(since_ns);
+	unseen->portion_ns =
+		hp_clock_raw_ns() + (pause_ns > PORTION_PAUSE_NS ? pause_ns : PORTION_PAUSE_NS);
+}
+
 uint64_t hp_unseen_look(struct hp_unseen *unseen, struct hp_samples *samples, bool is_limited,
 			uint64_t now_ns)
 {
@@ -83,10 +95,8 @@ uint64_t hp_unseen_look(struct hp_unseen *unseen, struct hp_samples *samples, bo
 		if (!unseen->pid_count)
 			meet_begin(unseen, samples);
 	}
-	if (unseen->pid_count && now_ns >= unseen->portion_ns) {
-		meet(unseen, samples, now_ns);
-		unseen->portion_ns = hp_clock_raw_ns() + PORTION_PAUSE_NS;
-	}
+	if (unseen->pid_count && now_ns >= unseen->portion_ns)
+		portion(unseen, samples, now_ns);
 	if (is_limited || has_lost || unseen->pid_count)
 		unseen->until_ns = now_ns + GO_ON_NS;
 	if (now_ns >= unseen->until_ns) {

@@ -549,14 +549,6 @@ struct linux_dirent64 {
 	char name[];
 };
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 static void meet(struct hp_watcher *watcher, struct hp_member *member, const char *name)
 {
 	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
@@ -572,7 +564,7 @@ static void meet(struct hp_watcher *watcher, struct hp_member *member, const cha
 static void look_for_new(struct hp_watcher *watcher, struct hp_member *member)
 {
 	_Alignas(struct linux_dirent64) char names[2048];
-	uint64_t since_ns = own_cpu_ns();
+	uint64_t since_ns = hp_proc_own_cpu_ns();
 	uint32_t before = watcher->count;
 	bool has_time = true;
 	char path[64];
@@ -589,7 +581,8 @@ static void look_for_new(struct hp_watcher *watcher, struct hp_member *member)
 			meet(watcher, member, entry->name);
 			at += entry->size;
 		}
-		has_time = watcher->count - before < NEW_LEAST || own_cpu_ns() - since_ns < NEW_NS;
+		has_time = watcher->count - before < NEW_LEAST ||
+			   hp_proc_own_cpu_ns() - since_ns < NEW_NS;
 	}
 	close(folder);
 }
@@ -693,7 +686,7 @@ static uint32_t descriptors_of_all(const struct hp_watcher *watcher)
 
 uint32_t hp_watcher_look(struct hp_watcher *watcher)
 {
-	uint64_t began_ns = own_cpu_ns();
+	uint64_t began_ns = hp_proc_own_cpu_ns();
 	uint64_t resident = 0;
 	uint32_t before = watcher->count;
 
@@ -713,7 +706,8 @@ uint32_t hp_watcher_look(struct hp_watcher *watcher)
 		hp_sizes_note_descriptors(&watcher->sizes, descriptors_of_all(watcher));
 	}
 	watcher->area->looks++;
-	uint32_t wait_ms = next_ms(watcher, own_cpu_ns() - began_ns, watcher->count - before);
+	uint32_t wait_ms =
+		next_ms(watcher, hp_proc_own_cpu_ns() - began_ns, watcher->count - before);
 	watcher->area->interval_ms = wait_ms;
 	return wait_ms;
 }
