@@ -208,6 +208,24 @@ coroutines()
 	END
 }
 
+@test "futures: a std::thread has the name that the program knows" {
+	cat >"$T/crew.cc" <<-'END'
+		#include <thread>
+		#include <vector>
+		int main()
+		{
+			std::vector<std::thread> crew;
+			for (int i = 0; i < 5; i++)
+				crew.emplace_back([] {});
+			for (std::thread &one : crew)
+				one.join();
+		}
+	END
+	g++ -std=c++11 -g -o "$T/crew" "$T/crew.cc" -pthread
+	HOTPATH_REPORT=futures HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/crew.json "$HP_RUN" "$T/crew"
+	jq -e '[.futures.raw[] | select(.kind == "thread") | .label, .call_count] == ["std::thread", 5]' "$T/crew.json"
+}
+
 @test "futures: POSIX AIO, and its cancellations" {
 	gcc -O1 -g -Wall -Wextra -Werror -o "$T/aio" "$ROOT/test/behave/programs/aio.c" -lrt
 	"$T/aio" "$T/aio.data" 100 >"$T/aio.plain"

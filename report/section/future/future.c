@@ -89,15 +89,26 @@ static char *source_new(const struct hp_report *report, const struct hp_future_r
 	return hp_xprintf("%s:%u", slash ? slash : row->file, row->line);
 }
 
+/* Where libstdc++ calls pthread_create, for all threads of the program. */
+static bool is_std_thread(const struct hp_symbol_spot *spot)
+{
+	static const char starter[] = "std::thread::_M_start_thread(";
+
+	return spot && spot->name && strncmp(spot->name, starter, strlen(starter)) == 0;
+}
+
 static char *name_new(const struct hp_report *report, const struct hp_future_row *row)
 {
-	const struct hp_symbol_spot *spot = row->kind == HP_FUTURE_COROUTINE && !row->label
-						    ? hp_future_spot(report, row)
-						    : NULL;
+	const struct hp_symbol_spot *spot = NULL;
 
 	if (row->label)
 		return hp_text_clean(row->label);
-	return spot ? coroutine_name(spot->name) : hp_xstrdup(row->source);
+	if (row->kind == HP_FUTURE_COROUTINE || row->kind == HP_FUTURE_THREAD)
+		spot = hp_future_spot(report, row);
+	if (row->kind == HP_FUTURE_THREAD && is_std_thread(spot))
+		return hp_xstrdup("std::thread");
+	return row->kind == HP_FUTURE_COROUTINE && spot ? coroutine_name(spot->name)
+							: hp_xstrdup(row->source);
 }
 
 /* --- calls --- */
