@@ -25,6 +25,7 @@
 #define ANGLE_CLOSE "\342\200\272"
 #define ARROW " \342\206\220 "
 #define SCOPE_MIN 4	/* least columns of a scope that is shown */
+#define PARAMETERS_MIN 10 /* of overloads, after the function's name */
 #define WINDOW_MIN 8	/* columns needed to show a difference */
 #define PARTS_MAX 64
 #define NESTED_MAX 8	/* templates within templates; deeper ones become an ellipsis */
@@ -188,12 +189,27 @@ static const char *qualified_at(const char *name)
 	return NULL;
 }
 
+/* "::Debug" of `<T as core::fmt::Debug>`: a scope of its own, if names without it are the same; fresh. */
+static char *trait_of(const char *name, const char *open, const char *close)
+{
+	const char *as = word_between(name, open + 1, close, " as ");
+	char *whole, *trait;
+
+	if (!as)
+		return hp_xstrdup("");
+	whole = copy_of(as + 4, (size_t)(close - as - 4));
+	trait = hp_xprintf("::%s", hp_name_last(whole));
+	free(whole);
+	return trait;
+}
+
 /* Removes one of them; false = none. The text before an impl is the place of its definition. */
-static bool qualified_replace(char **name)
+static bool qualified_replace(char **name, bool keeps_trait)
 {
 	const char *open = qualified_at(*name);
 	const char *close = open ? bracket_end(*name, open) : NULL;
 	struct part type;
+	char *trait;
 
 	if (!close || !*close)
 		return false;
@@ -206,7 +222,9 @@ static bool qualified_replace(char **name)
 	type = type_of(*name, open, close);
 	if (!type.size)
 		return false;
-	become(name, hp_xprintf("%.*s%s", (int)type.size, type.at, close + 1));
+	trait = keeps_trait ? trait_of(*name, open, close) : hp_xstrdup("");
+	become(name, hp_xprintf("%.*s%s%s", (int)type.size, type.at, trait, close + 1));
+	free(trait);
 	return true;
 }
 
@@ -503,7 +521,8 @@ char *hp_name_display(const char *name, size_t depth, enum hp_name_detail detail
 	text = copy_of(name, tail);
 	known = hp_name_known(text);
 	free(text);
-	for (int i = 0; i < PARTS_MAX && qualified_replace(&known); i++)
+	for (int i = 0; i < PARTS_MAX && qualified_replace(&known, detail >= HP_NAME_ARGUMENTS);
+	     i++)
 		;
 	thread_replace(&known);
 	text = render(known, end_of(known), detail == HP_NAME_SHORT ? depth : 0, detail, 0);
@@ -692,6 +711,35 @@ static char *scope_and_last(const char *text, size_t width)
 			  last);
 }
 
+/* "add(…napi_module const&)": overloads keep their function's name; NULL = no room, or they differ
+ * elsewhere. */
+static char *overload(const char *text, size_t at, size_t width)
+{
+	const char *last = hp_name_last(text);
+	const char *open = strchr(last + (starts_with(last, "operator()") ? 10 : 0), '(');
+	char *name, *rest, *whole = NULL;
+
+	if (!open || (size_t)(open - text) >= at)
+		return NULL;
+	name = copy_of(last, (size_t)(open + 1 - last));
+	if (hp_text_width(name) + PARAMETERS_MIN <= width) {
+		rest = window(open + 1, at - (size_t)(open + 1 - text),
+			      width - hp_text_width(name));
+		whole = hp_xprintf("%s%s", name, rest);
+		free(rest);
+	}
+	free(name);
+	return whole;
+}
+
+/* What is from `at` on, where it differs from others. */
+static char *difference(const char *text, size_t at, size_t width)
+{
+	char *named = overload(text, at, width);
+
+	return named ? named : window(text, at, width);
+}
+
 void hp_names_fit(char **texts, size_t count, size_t width)
 {
 	const char *const *names = (const char *const *)texts;
@@ -713,7 +761,7 @@ void hp_names_fit(char **texts, size_t count, size_t width)
 
 		for (size_t i = 0; i < count; i++)
 			if (is_same[i])
-				become(&fitted[i], window(texts[i], most[i], width));
+				become(&fitted[i], difference(texts[i], most[i], width));
 		free(most);
 	}
 	for (size_t i = 0; i < count; i++)

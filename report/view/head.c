@@ -18,6 +18,7 @@
 #include "report/section/wait/lock_section.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
+#include "report/name/short.h"
 #include "report/section/wait/offcpu.h"
 #include "report/section/sections.h"
 #include "report/section/timing/function.h"
@@ -192,7 +193,8 @@ static void top_value_write(const struct hp_report *report, const struct hp_valu
 		return;
 	}
 	last = value->is_label ? hp_xstrdup(value->text)
-			       : hp_name_short(value->text, (size_t)report->settings->name_depth);
+			       : hp_name_display(value->text, (size_t)report->settings->name_depth,
+						 HP_NAME_SHORT);
 	name = hp_name_fit(last, TOP_NAME);
 	fprintf(out, " %s", name);
 	free(last);

@@ -332,11 +332,15 @@ TEST(name, names_that_differ_look_different)
 	static const char *const parameters[] = { "a::f(int)", "a::f(long)", "a::f(int)" };
 	static const char *const parameters_apart[] = { "a::f(int)", "a::f(long)", "a::f(int)" };
 	static const char *const clones[] = { "f", "f.cold" };
+	static const char *const traits[] = { "<&str as core::fmt::Debug>::fmt",
+					      "<&str as core::fmt::Display>::fmt" };
+	static const char *const traits_apart[] = { "&str::Debug::fmt", "&str::Display::fmt" };
 
 	check_apart(scopes, scopes_apart, 3);
 	check_apart(arguments, arguments_apart, 2);
 	check_apart(parameters, parameters_apart, 3);
 	check_apart(clones, clones, 2);
+	check_apart(traits, traits_apart, 2);
 }
 
 TEST(name, outer_scopes_go_first_and_the_last_part_stays)
@@ -347,6 +351,22 @@ TEST(name, outer_scopes_go_first_and_the_last_part_stays)
 	check_fit("shop::Catalog::run::λ:14", 12, "…run::λ:14");
 	check_fit("std::vector‹Job›::_M_realloc_insert‹…›", 20, "…_M_realloc_insert");
 	check_fit("/usr/lib/libfoo.so", 12, "/us…ibfoo.so");
+}
+
+TEST(name, overloads_keep_the_function_and_show_where_they_differ)
+{
+	char *texts[] = {
+		hp_xstrdup("node::AddLinkedBinding(node::Environment*, napi_module const&)"),
+		hp_xstrdup("node::AddLinkedBinding(node::Environment*, node_module const&)")
+	};
+	const char *want[] = { "AddLinkedBinding(…ent*, napi_module con…",
+			       "AddLinkedBinding(…ent*, node_module con…" };
+
+	hp_names_fit(texts, 2, 40);
+	for (int i = 0; i < 2; i++) {
+		CHECK_STR(texts[i], want[i]);
+		free(texts[i]);
+	}
 }
 
 TEST(name, cut_texts_show_where_they_differ)
