@@ -544,13 +544,16 @@ static void sample_if_due(struct sampler *sampler, uint64_t now)
 	hp_perf_start(&sampler->perf, sampler->members.root_pid, sampler->epoll, EVENT_RING);
 }
 
-/* Under a runner the program is about to join, and must not wait for this. */
+/*
+ * Under a runner the program is about to join, and must not wait for this. Not if the root is
+ * process 1 and so our parent: if we were killed, its wait() would find the prepared process.
+ */
 static void prepare_if_due(struct sampler *sampler, uint64_t now)
 {
 	if (!sampler->prepare_ns || now < sampler->prepare_ns)
 		return;
 	sampler->prepare_ns = 0;
-	if (sampler->root == ROOT_RUNS)
+	if (sampler->root == ROOT_RUNS && (uint32_t)getppid() != sampler->members.root_pid)
 		hp_end_prepare(&sampler->end);
 }
 
