@@ -151,14 +151,16 @@ const ElfW(Sym) * hp_dynamic_symbol(const struct hp_dynamic *object, const char 
 	return symbol_find(object, name, false);
 }
 
-/* One after the last symbol: where the last bucket's chain ends. */
-static uint32_t symbols_end(const struct hp_dynamic *object)
+/* Where the last bucket's chain ends. */
+uint32_t hp_dynamic_end(const struct hp_dynamic *object)
 {
-	const uint32_t *header = object->hash;
-	const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)(header + 4) + header[2]);
-	const uint32_t *chain = buckets + header[0];
+	const uint32_t *header = object->hash, *buckets, *chain;
 	uint32_t last = 0;
 
+	if (!header || !object->symbols || !object->strings)
+		return 0;
+	buckets = (const uint32_t *)((const ElfW(Addr) *)(header + 4) + header[2]);
+	chain = buckets + header[0];
 	for (uint32_t i = 0; i < header[0]; i++)
 		last = buckets[i] > last ? buckets[i] : last;
 	if (last < header[1])
@@ -168,19 +170,10 @@ static uint32_t symbols_end(const struct hp_dynamic *object)
 	return last + 1;
 }
 
-const char *hp_dynamic_next(const struct hp_dynamic *object, uint32_t *at)
+const char *hp_dynamic_name(const struct hp_dynamic *object, uint32_t n)
 {
-	uint32_t end;
-
-	if (!object->hash || !object->symbols || !object->strings)
-		return NULL;
-	end = symbols_end(object);
-	for (uint32_t n = *at ? *at : object->hash[1]; n < end; n++)
-		if (is_function(&object->symbols[n])) {
-			*at = n + 1;
-			return object->strings + object->symbols[n].st_name;
-		}
-	return NULL;
+	return is_function(&object->symbols[n]) ? object->strings + object->symbols[n].st_name
+						: NULL;
 }
 
 const char *hp_dynamic_base(const char *path)

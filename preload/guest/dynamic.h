@@ -47,8 +47,12 @@ uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name)
  */
 const ElfW(Sym) * hp_dynamic_symbol(const struct hp_dynamic *object, const char *name);
 
-/* Iterates over the functions that it defines; *at starts at 0. NULL = no more. */
-const char *hp_dynamic_next(const struct hp_dynamic *object, uint32_t *at);
+/*
+ * The functions that it defines: symbols from hash[1] on, and before hp_dynamic_end(); 0 = it has no table.
+ * NULL = the symbol is none.
+ */
+uint32_t hp_dynamic_end(const struct hp_dynamic *object);
+const char *hp_dynamic_name(const struct hp_dynamic *object, uint32_t n);
 
 /* Does it satisfy another object's DT_NEEDED? */
 bool hp_dynamic_is(const struct hp_dynamic *object, const char *needed);

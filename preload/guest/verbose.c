@@ -159,12 +159,15 @@ static struct definers definers_of(const struct hp_dynamic *own, const char *nam
 /* Alphabetical order, since the table's is arbitrary. */
 static const char *name_after(const struct hp_dynamic *own, const char *last)
 {
-	const char *next = NULL, *name;
-	uint32_t at = 0;
+	uint32_t end = hp_dynamic_end(own);
+	const char *next = NULL;
 
-	while ((name = hp_dynamic_next(own, &at)))
-		if (strcmp(name, last) > 0 && (!next || strcmp(name, next) < 0))
+	for (uint32_t i = end ? own->hash[1] : 0; i < end; i++) {
+		const char *name = hp_dynamic_name(own, i);
+
+		if (name && strcmp(name, last) > 0 && (!next || strcmp(name, next) < 0))
 			next = name;
+	}
 	return next;
 }
 

@@ -25,6 +25,10 @@
 #define SLOT_OF_DATA R_AARCH64_ABS64
 #endif
 
+/* The loader passes over a hidden version of at least this number, if a reference has none. */
+#define VERSION_HIDDEN 0x8000
+#define VERSION_LEAST 3
+
 struct library {
 	const char *prefix;	/* of its functions' names */
 	bool only_with_callbacks;
@@ -44,17 +48,12 @@ static const struct library *library_of(const char *name)
 	return NULL;
 }
 
-/* Our own parts that are never written again: the table of symbols is in one of them. */
-struct part {
-	uintptr_t begin, end;
-	bool is_code;
-};
-
 struct search {
 	struct hp_dynamic ours;
-	struct part symbols;
+	ElfW(Half) * versions;	/* of our symbols; NULL = none, or in pages with code */
 	const char *name;
 	bool is_found;
+	bool looks_up;	/* an object may look names up later */
 };
 
 /* --- pages --- */
@@ -154,6 +153,14 @@ static void object_clear(const struct dl_phdr_info *info, const struct hp_dynami
 	table_clear(info, calls, calls_bytes, symbol, bound);
 }
 
+/* dlsym and dlvsym, and dlopen, whose objects have references of their own. */
+static bool is_lookup(const char *name)
+{
+	return name[0] == 'd' && name[1] == 'l' &&
+	       (strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0 ||
+		strcmp(name, "dlopen") == 0 || strcmp(name, "dlmopen") == 0);
+}
+
 /* Symbols that an object does not define come before those in its hash table. */
 static int look_for_weak(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -161,14 +168,19 @@ static int look_for_weak(struct dl_phdr_info *info, size_t size, void *data)
 	struct hp_dynamic object = hp_dynamic_read(info);
 
 	(void)size;
-	if (!object.section || !object.symbols || !object.strings || !object.hash ||
+	if (!object.section || !object.symbols || !object.strings ||
 	    object.begin == search->ours.begin)
 		return 0;
+	if (!object.hash) {
+		search->looks_up = true;
+		return 0;
+	}
 	for (uint32_t i = 1; i < object.hash[1]; i++) {
 		const ElfW(Sym) *symbol = &object.symbols[i];
 		const char *name = object.strings + symbol->st_name;
 		uintptr_t bound;
 
+		search->looks_up |= is_lookup(name);
 		if (symbol->st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol->st_info) != STB_WEAK ||
 		    !library_of(name) || !(bound = hp_dynamic_function(&search->ours, name)))
 			continue;
@@ -182,6 +194,18 @@ static int look_for_weak(struct dl_phdr_info *info, size_t size, void *data)
 
 /* --- our table of symbols --- */
 
+static bool is_in_code(const struct dl_phdr_info *info, uintptr_t address)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && address >= begin && address < begin + p->p_filesz)
+			return p->p_flags & PF_X;
+	}
+	return true;
+}
+
 static int look_for_us(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *search = data;
@@ -191,36 +215,37 @@ static int look_for_us(struct dl_phdr_info *info, size_t size, void *data)
 	if (!hp_dynamic_holds(&object, (uintptr_t)libraries))
 		return 0;
 	search->ours = object;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t begin = info->dlpi_addr + p->p_vaddr;
-
-		if (p->p_type == PT_LOAD && (uintptr_t)object.symbols >= begin &&
-		    (uintptr_t)object.symbols < begin + p->p_filesz)
-			search->symbols =
-				(struct part){ begin, begin + p->p_filesz, p->p_flags & PF_X };
-	}
+	for (const ElfW(Dyn) *d = object.section; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_VERSYM)
+			search->versions =
+				(ElfW(Half) *)(uintptr_t)address_of(&object, d->d_un.d_ptr);
+	/* Such pages would not be executable while we write. */
+	if (is_in_code(info, (uintptr_t)search->versions))
+		search->versions = NULL;
 	return 1;
 }
 
-/* A symbol without a value is not found.  Another thread that looks it up finds it, or not. */
+/*
+ * Nobody finds a symbol whose version is hidden without asking for it by that version, which is the C library's.
+ * Versions are two bytes each, so they fill a page or two, and the symbols themselves several.  Another thread
+ * that looks it up meanwhile finds it, or not.
+ */
 static void hide(const struct search *search)
 {
-	uint32_t at = 0;
-	const char *name;
+	uint32_t end = hp_dynamic_end(&search->ours);
+	uintptr_t first = (uintptr_t)search->versions, last = first + end * sizeof(ElfW(Half));
 
-	/* Pages with code would not be executable meanwhile. */
-	if (search->symbols.is_code || !search->symbols.end ||
-	    !pages_allow(search->symbols.begin, search->symbols.end, PROT_READ | PROT_WRITE))
+	if (!first || !end || !pages_allow(first, last, PROT_READ | PROT_WRITE))
 		return;
-	while ((name = hp_dynamic_next(&search->ours, &at))) {
-		const struct library *library = library_of(name);
-		ElfW(Sym) *symbol = (ElfW(Sym) *)(uintptr_t)&search->ours.symbols[at - 1];
+	for (uint32_t i = search->ours.hash[1]; i < end; i++) {
+		const char *name = hp_dynamic_name(&search->ours, i);
+		const struct library *library = name ? library_of(name) : NULL;
 
 		if (library && library->only_with_callbacks)
-			*(volatile ElfW(Addr) *)&symbol->st_value = 0;
+			*(volatile ElfW(Half) *)&search->versions[i] =
+				VERSION_HIDDEN | VERSION_LEAST;
 	}
-	pages_allow(search->symbols.begin, search->symbols.end, PROT_READ);
+	pages_allow(first, last, PROT_READ);
 }
 
 void hp_visible_begin(bool exchanges_callbacks)
@@ -231,7 +256,7 @@ void hp_visible_begin(bool exchanges_callbacks)
 	dl_iterate_phdr(look_for_us, &search);
 	if (search.ours.section && search.ours.hash) {
 		dl_iterate_phdr(look_for_weak, &search);
-		if (!exchanges_callbacks)
+		if (search.looks_up && !exchanges_callbacks)
 			hide(&search);
 	}
 	errno = saved;

@@ -8,9 +8,9 @@
  *
  * - Weak references of loaded objects to such a function are null again, unless another object
  *   has it.
- * - Functions that do nothing of their own without HOTPATH_LOOP_CALLBACKS are removed from our table
- *   of symbols.  References that the loader has bound by then stay: they pass calls on.  Later
- *   ones get the library's.
+ * - Functions that do nothing of their own without HOTPATH_LOOP_CALLBACKS are hidden in our table
+ *   of symbols, if any object may look names up (that costs 30 us).  References that the loader has
+ *   bound by then stay: they pass calls on.  Later ones get the library's.
  *
  * Still found: GLib's and liburing's functions by dlsym(RTLD_DEFAULT) and by weak references of
  * objects that dlopen opens, since their libraries may be opened that way, too.
