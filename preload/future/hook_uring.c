@@ -25,7 +25,6 @@
 #include "preload/guest/bulky.h"
 #include "preload/lock/lock.h"
 #include "preload/loop/loop.h"
-#include "preload/wait/offcpu_note.h"
 #include "util/hash.h"
 
 HP_URING_LIST(HP_ABSENT_REAL)
@@ -338,9 +337,9 @@ static int64_t ns_of(const struct hp_uring_time *time)
 	struct hp_turn turn; \
 	int result; \
 \
-	hp_turn_begin(&turn, HP_CALLER, HP_LOOP_URING); \
+	hp_turn_begin(&turn, HP_CALLER, HP_LOOP_URING, HP_ON_POLL); \
 	hp_lock_sleeps(); \
-	HP_OFFCPU_NOTED(result = real, HP_ON_POLL, HP_OFFCPU_NO_FD)
+	result = real
 
 /* A program that calls liburing cannot get here without it. */
 #define NONE (-ENOSYS)

@@ -16,22 +16,16 @@
 #include "preload/lock/lock.h"
 #include "preload/loop/connecting.h"
 #include "preload/loop/loop.h"
-#include "preload/wait/offcpu_note.h"
 
 #define FOREVER (-1)
-
-#define WAIT(on, statement) \
-	do { \
-		hp_lock_sleeps(); \
-		HP_OFFCPU_NOTED(statement, on, HP_OFFCPU_NO_FD); \
-	} while (0)
 
 #define TURN(call, real) \
 	struct hp_turn turn; \
 	int result; \
 \
-	hp_turn_begin(&turn, HP_CALLER, call); \
-	WAIT(HP_ON_POLL, result = hp_real()->real)
+	hp_turn_begin(&turn, HP_CALLER, call, HP_ON_POLL); \
+	hp_lock_sleeps(); \
+	result = hp_real()->real
 
 /*
  * Without descriptors it is a sleep. Where the kernel provides the stacks of waits, they only say
@@ -52,11 +46,9 @@
 	struct hp_turn turn; \
 	int result; \
 \
-	hp_turn_begin(&turn, HP_CALLER, call); \
-	if (is_nap) \
-		WAIT(HP_ON_SLEEP, result = hp_nap_##name arguments); \
-	else \
-		WAIT(HP_ON_POLL, result = hp_real()->name arguments)
+	hp_turn_begin(&turn, HP_CALLER, call, (is_nap) ? HP_ON_SLEEP : HP_ON_POLL); \
+	hp_lock_sleeps(); \
+	result = turn.on == HP_ON_SLEEP ? hp_nap_##name arguments : hp_real()->name arguments
 
 /* ns of a timeout in ms; < 0 = none. */
 static inline int64_t of_ms(int ms)
@@ -219,12 +211,14 @@ HP_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *others,
 	int64_t asked_ns;
 	int result;
 
-	hp_turn_begin(&turn, HP_CALLER, HP_LOOP_SELECT);
+	hp_turn_begin(&turn, HP_CALLER, HP_LOOP_SELECT,
+		      is_nap(count, reads, writes, others, timeout) ? HP_ON_SLEEP : HP_ON_POLL);
 	asked_ns = turn.loop ? of_timeval(timeout) : FOREVER;
-	if (is_nap(count, reads, writes, others, timeout))
-		WAIT(HP_ON_SLEEP, result = hp_nap_select(count, reads, writes, others, timeout));
+	hp_lock_sleeps();
+	if (turn.on == HP_ON_SLEEP)
+		result = hp_nap_select(count, reads, writes, others, timeout);
 	else
-		WAIT(HP_ON_POLL, result = hp_real()->select(count, reads, writes, others, timeout));
+		result = hp_real()->select(count, reads, writes, others, timeout);
 	selected(&turn, count, reads, writes, result, asked_ns);
 	return result;
 }

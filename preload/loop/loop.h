@@ -29,6 +29,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/thread_list.h"
 #include "preload/guest/ticks.h"
+#include "preload/wait/offcpu_note.h"
 #include "segment/clock.h"
 #include "segment/layout/loop.h"
 
@@ -83,6 +84,8 @@ extern HP_HIDDEN bool hp_loop_is_off;
 struct hp_turn {
 	struct hp_loop *loop;	/* NULL = it is not recorded */
 	uint64_t since;	/* ticks; 0 = not taken */
+	uint64_t noted;	/* the same for the helper's notes, which need no further readings */
+	enum hp_wait_on on;	/* what it waits for */
 };
 
 /* The first wait at this call, or after another one: where it is counted. */
@@ -114,7 +117,8 @@ void hp_loop_tell(struct hp_looper *me);
 #endif
 
 /* A handler's wait during another wait is below it on the stack. */
-static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp_loop_call call)
+static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp_loop_call call,
+				 enum hp_wait_on on)
 {
 	const uintptr_t frame = HP_LOOP_FRAME;
 	struct hp_looper *me = hp_looper();
@@ -126,12 +130,14 @@ static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp
 	       : hp_loop_is_off		     ? NULL
 					     : hp_loop_meet(caller, call);
 	turn->loop = NULL;
+	turn->on = on;
 	me = hp_looper();
 	if (HP_UNLIKELY(!loop || (me->frame && frame < me->frame))) {
 		turn->since = hp_idle_begin();
+		turn->noted = turn->since ? turn->since : hp_offcpu_note_begin();
 		return;
 	}
-	turn->since = hp_ticks();
+	turn->noted = turn->since = hp_ticks();
 	if (HP_UNLIKELY(!turn->since))
 		return;
 	turn->loop = loop;
@@ -143,6 +149,15 @@ static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp
 	loop->since = turn->since;
 }
 
+/* As hp_offcpu_note_end(); the wait ended at `now`. */
+static HP_HOT void hp_turn_note(const struct hp_turn *turn, uint64_t now)
+{
+	const uint32_t least = hp_offcpu_note_least();
+
+	if (HP_UNLIKELY(least) && turn->noted && hp_clock_between(turn->noted, now) >= least)
+		hp_offcpu_note_write(turn->noted, turn->on, HP_OFFCPU_NO_FD);
+}
+
 /* `asked_ns`: the timeout; < 0 = none. */
 static HP_HOT void hp_turn_end(const struct hp_turn *turn, int result, int most, int64_t asked_ns)
 {
@@ -152,9 +167,12 @@ static HP_HOT void hp_turn_end(const struct hp_turn *turn, int result, int most,
 
 	if (HP_UNLIKELY(!loop)) {
 		hp_idle_end(turn->since);
+		if (HP_UNLIKELY(turn->noted))
+			hp_turn_note(turn, hp_ticks());
 		return;
 	}
 	now = hp_ticks();
+	hp_turn_note(turn, now);
 	me = hp_looper();
 	ticks = hp_clock_between(turn->since, now);
 	if (hp_channel_thread()->key) {
