@@ -189,6 +189,23 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	[ "$(reported nap "[(s['what'], s['known_by']) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = "[('napping', 'samples')]" ]
 }
 
+# Three others have the same processor: the script has a quarter of it.
+@test "a long busy span is named if the thread had little of a core" {
+	local cpu i
+
+	cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+	for i in 1 2 3; do
+		taskset -c "$cpu" timeout 100 bash -c 'while :; do :; done' 3>&- &
+		echo $! >"$T/beside-$i.pid"
+	done
+	HOTPATH_REPORT=runtime,functions-cpu,offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/crowded.json" \
+		LD_PRELOAD="$HP_LIB" taskset -c "$cpu" "$T/loops" lua >"$T/crowded.said"
+	pids_end
+	jq -e '.functions_cpu.data[] | select(.name | endswith("opcode"))' "$T/crowded.json" >"$T/sampled" || skip "nothing may be sampled here"
+	[ "$(own crowded cpu_ms)" -ge 60 ] || skip "the processor was someone else's"
+	[ "$(reported crowded "[(s['what'], s['known_by'].split()[-1]) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = "[('script', 'samples')]" ]
+}
+
 @test "a client that polls for one answer is not a loop" {
 	[ "$(reported client 'len(r)')" = 0 ]
 	[ "$(reported client 'a["message"]')" = "no thread waits for several descriptors again and again" ]

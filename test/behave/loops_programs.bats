@@ -111,7 +111,7 @@ stall_is_there()
 	command -v redis-server >/dev/null && command -v redis-cli >/dev/null || skip "no redis here"
 	local pid reads socket
 	socket=$(mktemp -d)/s
-	HOTPATH_REPORT=runtime,functions-cpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/redis.json" LD_PRELOAD="$HP_LIB" \
+	HOTPATH_REPORT=runtime,functions-cpu,offcpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/redis.json" LD_PRELOAD="$HP_LIB" \
 		redis-server --port 0 --unixsocket "$socket" --save "" --appendonly no --slowlog-log-slower-than 20000 \
 		--dir "$T" >"$T/redis.log" 2>&1 3>&- &
 	pid=$!
@@ -127,11 +127,7 @@ stall_is_there()
 	[ "$(reported redis 'own["reads"] <= r[0]["events"] <= own["reads"] + 200')" = True ]
 	[ "$(stall_is_there redis)" = True ]
 	jq -e '.functions_cpu.data | length > 3' "$T/redis.json" >/dev/null || skip "nothing may be sampled here"
-	# Time that it was ready without a core has no samples: then nothing took most of the span for sure.
-	jq -e --argjson stalled "$(sed -n 's/^stalled_ns //p' "$T/redis.said")" \
-		'([.functions_cpu.raw[].self_ns] | add) >= 0.75 * $stalled' "$T/redis.json" >/dev/null ||
-		skip "others had the cores during the stall"
-	[ "$(reported redis "[s['what'].startswith('lua') for s in r[0]['longest_spans'] if s['duration_ns'] >= own['stalled_ns'] * 0.995 and s.get('known_by') == 'samples'][:1]")" = "[True]" ]
+	[ "$(reported redis "[s['what'].startswith('lua') for s in r[0]['longest_spans'] if s['duration_ns'] >= own['stalled_ns'] * 0.995 and s.get('known_by') in ('samples', 'few samples')][:1]")" = "[True]" ]
 }
 
 @test "memcached: loops are its worker threads, and events its commands" {

@@ -5,9 +5,13 @@
  * A sample counts for the CPU time since the previous one, a wait of the thread within the span for
  * its own duration. The named function is the innermost of those that were on the stack for most of
  * the span. The kernel and the C library are skipped: their callers are named instead.
+ *
+ * On a busy machine the thread may be ready without a core for most of the span, or samples are lost.
+ * Then the span has the name of what samples and waits that are there show, and is marked.
  */
 #include "report/section/loop/ran.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +24,8 @@
 
 #define COVERED_MIN 0.5 /* of a span, as for calls */
 #define SAMPLES_MIN 3 /* fewer may cover time outside it */
+#define SAMPLES_SURE 10 /* so many tell something if they cover less, but */
+#define COVERED_LEAST 0.1 /* this part of the span */
 
 /* Samples and waits of one span. */
 struct span {
@@ -156,24 +162,47 @@ static bool is_better(const struct hp_cpu *cpu, const struct ran *ran, const str
 	return !best || ran->depth / ran->ns > best->depth / best->ns;
 }
 
+/* The best of those with at least so many ns. */
+static const struct ran *best_of(const struct hp_cpu *cpu, const struct rans *rans, double least)
+{
+	const struct ran *best = NULL;
+
+	for (size_t i = 0; i < rans->count; i++)
+		if (rans->all[i].ns >= least && is_better(cpu, &rans->all[i], best))
+			best = &rans->all[i];
+	return best;
+}
+
+/* ns that a function needs if samples cover little of the span; by chance, few find one too often. */
+static double least_of_few(const struct span *span, double length)
+{
+	double known = 0;
+
+	for (size_t i = 0; i < span->count; i++)
+		known += (double)span->events[i].span_ns;
+	if (span->samples < SAMPLES_SURE || known < COVERED_LEAST * length)
+		return HUGE_VAL;
+	return (COVERED_MIN + 1 / sqrt((double)span->samples)) * known;
+}
+
 static void span_name(struct hp_report *report, struct span *span)
 {
-	double least = COVERED_MIN * (double)(span->end_ns - span->begin_ns);
+	double length = (double)(span->end_ns - span->begin_ns);
 	const struct hp_cpu *cpu = hp_report_cpu(report);
-	const struct ran *best = NULL;
+	const char *by = "samples";
 	struct rans rans = { 0 };
+	const struct ran *best;
 
 	for (size_t i = 0; i < span->count; i++)
 		stack_add(report, &rans, &span->events[i], i);
-	for (size_t i = 0; i < rans.count; i++) {
-		const struct ran *ran = &rans.all[i];
-
-		if (ran->ns >= least && is_better(cpu, ran, best))
-			best = ran;
+	best = best_of(cpu, &rans, COVERED_MIN * length);
+	if (!best) {
+		by = "few samples";
+		best = best_of(cpu, &rans, least_of_few(span, length));
 	}
 	if (best && !hp_wrapper_is_outermost(cpu->functions[best->function].name)) {
 		span->row->what = hp_xstrdup(hp_cpu_name(report, &cpu->functions[best->function]));
-		span->row->by = "samples";
+		span->row->by = by;
 	}
 	free(rans.all);
 }
