@@ -544,16 +544,13 @@ static void sample_if_due(struct sampler *sampler, uint64_t now)
 	hp_perf_start(&sampler->perf, sampler->members.root_pid, sampler->epoll, EVENT_RING);
 }
 
-/*
- * Under a runner the program is about to join, and must not wait for this. Not if the root is
- * process 1 and so our parent: if we were killed, its wait() would find the prepared process.
- */
+/* The program is about to join, and must not wait for this. */
 static void prepare_if_due(struct sampler *sampler, uint64_t now)
 {
 	if (!sampler->prepare_ns || now < sampler->prepare_ns)
 		return;
 	sampler->prepare_ns = 0;
-	if (sampler->root == ROOT_RUNS && (uint32_t)getppid() != sampler->members.root_pid)
+	if (sampler->root == ROOT_RUNS)
 		hp_end_prepare(&sampler->end);
 }
 
@@ -708,8 +705,12 @@ int main(void)
 		root_ends(sampler, -1, true);	/* it was faster than us */
 	else
 		sampler->sample_ns = hp_clock_raw_ns() + sample_delay(&sampler->settings);
-	if (sampler->root == ROOT_RUNS && is_wanted(&sampler->settings))
-		sampler->prepare_ns = hp_clock_raw_ns() + (sampler->end.runner ? JOIN_NS : 0);
+	/*
+	 * Without a runner our parent may be the program, as process 1 of its namespace or as one that
+	 * adopts orphans: if we were killed, its wait() would find the prepared process.
+	 */
+	if (sampler->root == ROOT_RUNS && sampler->end.runner && is_wanted(&sampler->settings))
+		sampler->prepare_ns = hp_clock_raw_ns() + JOIN_NS;
 	run(sampler);
 	hp_server_close(&sampler->server);
 	if (is_wanted_again(&sampler->settings) &&

@@ -137,7 +137,7 @@ prepared()
 }
 '
 
-# with_prepared HOW SCRIPT - the script runs with it, in several attempts on a busy machine. Its
+# with_prepared SCRIPT - the script runs with it, in several attempts on a busy machine. Its
 # report is in $T/report.
 with_prepared()
 {
@@ -145,11 +145,7 @@ with_prepared()
 
 	[ "$(nproc)" -gt 1 ] || skip "one processor: nothing is prepared"
 	for try in {1..10}; do
-		if [ "$1" = run ]; then
-			"$HP_RUN" sh -c "$prepared one=\$(prepared); $2" >"$T/pid" 2>"$T/report"
-		else
-			LD_PRELOAD=$HP_LIB sh -c "$prepared one=\$(prepared); $2" >"$T/pid" 2>"$T/report"
-		fi
+		"$HP_RUN" sh -c "$prepared one=\$(prepared); $1" >"$T/pid" 2>"$T/report"
 		echo "$try: process $(cat "$T/pid")"
 		cat "$T/report"
 		[ "$(grep -c '^wall ' "$T/report")" = 1 ]
@@ -159,14 +155,20 @@ with_prepared()
 }
 
 @test "ends: the report's process is there before the end" {
-	with_prepared preload 'echo $one'
+	with_prepared 'echo $one'
 	! kill -0 "$(cat "$T/pid")"
 }
 
 @test "ends: a prepared report that was killed is replaced" {
-	with_prepared run 'kill -9 $one && echo $one; true'
+	with_prepared 'kill -9 $one && echo $one; true'
 }
 
 @test "ends: a program that runs longer has no prepared report, but a report" {
-	with_prepared run 'echo $one; [ -z "$one" ] || while kill -0 $one; do :; done'
+	with_prepared 'echo $one; [ -z "$one" ] || while kill -0 $one; do :; done'
+}
+
+@test "ends: without hotpath-run nothing is prepared, which the program might have to wait for" {
+	LD_PRELOAD=$HP_LIB sh -c "$prepared prepared || true" >"$T/pid" 2>"$T/report"
+	[ ! -s "$T/pid" ]
+	[ "$(grep -c '^wall ' "$T/report")" = 1 ]
 }

@@ -60,7 +60,8 @@ static struct spots spots_make(const struct hp_survey *survey)
 		bool is_new;
 
 		if (!stack->samples || stack->is_profiler || owner == HP_NONE ||
-		    place->object == HP_NONE)
+		    place->object == HP_NONE ||
+		    survey->report->model.objects[place->object].is_profiler)
 			continue;
 		at = hp_map_at(&places, (uint64_t)owner << 32 | cpu->of_stack[i], &is_new);
 		if (is_new) {
