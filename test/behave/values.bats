@@ -173,8 +173,13 @@ shown()
 	}
 	eventually is_reported
 	url=$(serve "$pid")
-	curl -s "${url}metrics" >"$T/descriptors.metrics"
-	grep -x "hotpath_gauge{key=\"open descriptors\"} $listed" "$T/descriptors.metrics"
+	# The server reads the program now and then.
+	is_scraped()
+	{
+		curl -s "${url}metrics" >"$T/descriptors.metrics"
+		grep -x "hotpath_gauge{key=\"open descriptors\"} $listed" "$T/descriptors.metrics"
+	}
+	eventually is_scraped
 	grep -x "hotpath_value{key=\"open descriptors\",type=\"gauge\",source=\"hotpath\"} $listed" "$T/descriptors.metrics"
 	pids_end
 }
