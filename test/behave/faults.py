@@ -54,8 +54,8 @@ def of_library(exported):
     """The innermost frame is in libc, and its caller is one of our functions, but not a stand-in."""
     def is_ours(call, stack):
         # Stand-ins of the wait family share the waiting function, which waits on behalf of the
-        # program.
-        if call in ("wait4", "waitid") and any(re.search(r"libhotpath\.so\(wait(pid|id|3|4)?[@+]", line) for line in stack):
+        # program. They may jump to it, and have no frame then.
+        if call in ("wait4", "waitid") and any(re.search(r"libhotpath\.so\(wait(pid|id|3|4|_for)?[@+]", line) for line in stack):
             return False
         for line in stack:
             place = re.match(r" > (\S+?)\((\w*)\+", line)
