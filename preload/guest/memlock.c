@@ -36,7 +36,7 @@ static _Atomic size_t used;	/* entries from here on were never used */
 static _Atomic bool locks_future;	/* the program requested MCL_FUTURE */
 static _Atomic uintptr_t place;	/* of the next mapping of ours */
 
-/* Before the entry's owner goes on: whoever is told of its pages later finds it. */
+/* Raises `used` before note() returns, so that a later search finds the entry. */
 static void use(size_t i)
 {
 	size_t before = atomic_load_explicit(&used, memory_order_relaxed);

@@ -29,10 +29,9 @@ struct hp_code_loop {
 };
 
 /*
- * True if the instruction at `address` belongs to a loop that goes on until another thread, a
- * signal handler or the clock makes a difference: each turn computes the same from memory,
- * writes none, and calls nothing. x86-64 only; elsewhere, and for any instruction that is not known
- * here, false.
+ * True if the instruction at `address` belongs to a loop that only another thread, a signal handler
+ * or the clock can end: each turn computes the same from memory, stores nothing, and calls nothing.
+ * x86-64 only; false elsewhere, and for any loop with an instruction that is not known here.
  */
 bool hp_code_waits(const struct hp_code *code, uint64_t address, struct hp_code_loop *loop);
 

@@ -156,7 +156,7 @@ with_prepared()
 
 @test "ends: the report's process is there before the end" {
 	with_prepared 'echo $one'
-	! kill -0 "$(cat "$T/pid")"
+	run ! kill -0 "$(cat "$T/pid")"
 }
 
 @test "ends: a prepared report that was killed is replaced" {

@@ -24,7 +24,7 @@ functions()
 }
 
 # measured TITLE FILE - of `hotpath report --all`, with the usual number of rows and with all. A
-# process of its own makes it, and is not waited for by the first one.
+# separate process makes it, and the first one does not wait for that process.
 measured()
 {
 	python3 - "$@" "$build/hotpath" <<-'END'

@@ -101,7 +101,7 @@ const struct hp_rule hp_rule_connect_per_item = {
 	.find = find,
 	.over = over,
 	.pattern =
-		"One function spends at least 10% of the CPU time, and of its own, in connect; samples "
+		"At least 10% of all CPU time, and of the function's own, is spent in connect; samples "
 		"of other work between them show at least 5 separate calls.  The gain is the "
 		"function's CPU time and its waits; if the peer is in the same process, everything but the "
 		"CPU time of functions that do not mainly use sockets.",

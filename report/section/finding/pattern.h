@@ -27,7 +27,7 @@ const struct hp_cost *hp_cost_most(const struct hp_survey *survey, enum hp_sign 
 /* Code that the user can change: a function with a name. */
 bool hp_cost_is_named(const struct hp_survey *survey, const struct hp_cost *cost);
 
-/* The name has one of the words as a word of its own: "push" is in Belt::pushBack; NULL ends their list. */
+/* True if the name contains one of the words as a whole word, such as "push" in Belt::pushBack. NULL ends the list. */
 bool hp_name_has_word(const char *name, const char *const *words);
 
 /* The same for the function's name. */
