@@ -19,6 +19,7 @@
 #define LOOSE_SHARE 0.1	/* figures that the machine influences: smaller differences do not count */
 #define LOOSE_CHANCE 0.003
 #define ORDER_CHANCE 0.05
+#define WAITS_LITTLE 1.5	/* own time of a function that is busy, as a multiple of its CPU time */
 #define UNSEEN_MAX 10	/* tenfold */
 
 static size_t least_runs(const struct hp_compare *compare)
@@ -262,6 +263,27 @@ static double unseen_of(const struct hp_compare *compare, const struct hp_compar
 	return fmax(high - 1, HP_JUDGE_MIN);
 }
 
+/*
+ * The row with the own time of a sampled row's function; NULL = none that is judged, or the function
+ * waits for most of it, so that it says little about the CPU time.
+ */
+static const struct hp_compare_row *own_time_of(const struct hp_compare *compare,
+						const struct hp_compare_row *row)
+{
+	if (row->measure->kind != HP_COMPARE_SAMPLED)
+		return NULL;
+	for (size_t i = 0; i < compare->row_count; i++) {
+		const struct hp_compare_row *own = &compare->rows[i];
+
+		if (own->measure->section && own->measure->kind == HP_COMPARE_CLOCKED &&
+		    own->verdict != HP_COMPARE_UNKNOWN && is_weighty(compare, own) &&
+		    fmax(own->a, own->b) < WAITS_LITTLE * fmax(row->a, row->b) &&
+		    strcmp(own->name, row->name) == 0)
+			return own;
+	}
+	return NULL;
+}
+
 static void time_judge(const struct hp_compare *compare, struct hp_compare_row *row, double most)
 {
 	row->chance = hp_rank_chance(row->values, compare->a.count, row->values + compare->a.count,
@@ -288,25 +310,49 @@ static size_t own_times_list(const struct hp_compare *compare, struct hp_compare
 	return count;
 }
 
-/* Own times are also tested against each other, if there are enough: each test gets half of the
- * chance. */
+/* A second, less precise test of a change that the function's own time shows. */
+static void samples_judge(const struct hp_compare *compare, struct hp_compare_row *row, double most)
+{
+	const struct hp_compare_row *own = own_time_of(compare, row);
+
+	time_judge(compare, row, most);
+	if (!own || own->verdict != row->verdict)
+		row->verdict = HP_COMPARE_SAME;
+}
+
+static bool is_judged_first(const struct hp_compare *compare, const struct hp_compare_row *row)
+{
+	return row->measure->section && is_weighty(compare, row) && !own_time_of(compare, row);
+}
+
+/*
+ * Own times are also tested against each other, if there are enough.  That test gets two thirds of
+ * the chance, since it finds more: +10 % in 96 % of comparisons where the plain one found 81 %.
+ */
 static void rows_judge(struct hp_compare *compare)
 {
 	double most = HP_JUDGE_ROWS / (double)(compare->judged ? compare->judged : 1);
 	struct hp_compare_row **own;
 	size_t count = own_times_list(compare, &own);
 
+	double relative = most * 2 / 3;
 	if (count >= HP_RELATIVE_MIN)
-		most /= 2;
+		most -= relative;
+	for (size_t i = 0; i < compare->row_count; i++) {
+		struct hp_compare_row *row = &compare->rows[i];
+
+		if (row->verdict == HP_COMPARE_UNJUDGED && is_judged_first(compare, row))
+			time_judge(compare, row, most);
+	}
+	if (count >= HP_RELATIVE_MIN)
+		hp_compare_relative_judge(compare, own, count, relative, HP_JUDGE_MIN);
 	for (size_t i = 0; i < compare->row_count; i++) {
 		struct hp_compare_row *row = &compare->rows[i];
 
 		if (row->verdict == HP_COMPARE_UNJUDGED && row->measure->section &&
 		    is_weighty(compare, row))
-			time_judge(compare, row, most);
+			samples_judge(compare, row, most);
 	}
-	if (count >= HP_RELATIVE_MIN)
-		hp_compare_relative_judge(compare, own, count, most, HP_JUDGE_MIN);
 	free(own);
 }
 
@@ -318,8 +364,7 @@ static void times_judge(struct hp_compare *compare)
 		if (!hp_compare_is_time(row->measure) || row->verdict == HP_COMPARE_UNKNOWN)
 			continue;
 		row->verdict = HP_COMPARE_UNJUDGED;
-		compare->judged +=
-			row->measure->section && !compare->refused && is_weighty(compare, row);
+		compare->judged += !compare->refused && is_judged_first(compare, row);
 	}
 	if (compare->refused)
 		return;

@@ -13,7 +13,8 @@
  * the runs did not alternate. Otherwise a rank-sum test; its chance must be below
  * HP_JUDGE_ROWS divided by the number of rows that are judged, or below HP_JUDGE_TOTALS for
  * wall and CPU, and the medians have to differ by HP_JUDGE_MIN.  Own times are tested against
- * each other as well (relative.h).  Only rows with at least HP_JUDGE_SHARE of the CPU
+ * each other as well (relative.h). The samples of a function whose own time is judged are only a second
+ * test: they show a change if the own time does, and do not count as a row.  Only rows with at least HP_JUDGE_SHARE of the CPU
  * time are judged, sampled ones if they have HP_JUDGE_SAMPLED_NS.
  */
 #ifndef HP_REPORT_COMPARE_JUDGE_H

@@ -98,13 +98,13 @@ COUNTS='select(.metric == "calls" or .metric == "blocks" or .metric == "bytes") 
 	printf '#!/bin/sh\necho "$HOTPATH_CPU_HZ" >>"%s/rates"\n' "$T" >"$T/rate.sh"
 	chmod +x "$T/rate.sh"
 	run -0 "$hotpath" compare --runs=5 "$T/rate.sh" -- "$T/rate.sh"
-	# First both without a pair, to read the files; then five pairs, around 4400.
+	# First both without a pair, to read the files; then five pairs, around 8800.
 	[ "$(head -2 "$T/rates" | tr '\n' ' ')" = "999 999 " ]
 	[ "$(tail -n +3 "$T/rates" | uniq -c | awk '{print $1}' | tr '\n' ' ')" = "2 2 2 2 2 " ]
 	tail -n +3 "$T/rates" | uniq | sort -n | awk '
 		NR > 1 && $1 < last * 1.02 { exit bad = 1 }	# as different as this
-		{ last = $1; if ($1 < 3520 || $1 > 5280) exit bad = 1; sum += $1 }
-		END { exit bad || sum / NR < 4100 || sum / NR > 4700 }'
+		{ last = $1; if ($1 < 7040 || $1 > 10560) exit bad = 1; sum += $1 }
+		END { exit bad || sum / NR < 8200 || sum / NR > 9400 }'
 	rm "$T/rates"
 	HOTPATH_CPU_HZ=77 run -0 "$hotpath" compare --runs=5 "$T/rate.sh" -- "$T/rate.sh"
 	[ "$(uniq -c "$T/rates" | tr -s ' \n' ' ')" = " 12 77 " ]

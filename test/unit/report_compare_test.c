@@ -259,7 +259,7 @@ TEST(judge, ten_runs_find_a_tenth)
 	compare_made(made, 10);
 	CHECK_EQ(changes(), 0);
 	CHECK_STR(compare.refused, NULL);
-	CHECK_EQ(compare.judged, 2);	/* main and tiny are too small */
+	CHECK_EQ(compare.judged, 1);	/* main and tiny are too small; work's samples only confirm */
 	CHECK_EQ(verdict_of("own time", "main"), HP_COMPARE_UNJUDGED);
 	CHECK(row_of("own time", "work")->unseen < 0.05);
 	hp_compare_release(&compare);
@@ -272,6 +272,32 @@ TEST(judge, ten_runs_find_a_tenth)
 	hp_compare_release(&compare);
 }
 
+/* A function is judged once, by its own time, unless it waits for most of that. */
+TEST(judge, samples_confirm_own_times)
+{
+	struct made made[2 * RUNS_MAX];
+
+	made_fill(made, 10);
+	for (size_t i = 1; i < 20; i += 2)
+		made[i].sampled_ns *= 1.1;
+	compare_made(made, 10);
+	CHECK_EQ(changes(), 0);
+	hp_compare_release(&compare);
+	for (size_t i = 1; i < 20; i += 2)
+		made[i].self_ns *= 1.1;
+	compare_made(made, 10);
+	CHECK_EQ(verdict_of("own time", "work"), HP_COMPARE_MORE);
+	CHECK_EQ(verdict_of("CPU samples", "work"), HP_COMPARE_MORE);
+	hp_compare_release(&compare);
+	for (size_t i = 0; i < 20; i++)
+		made[i].self_ns = usual.self_ns * 2 + (double)i;
+	compare_made(made, 10);
+	CHECK_EQ(compare.judged, 2);
+	CHECK_EQ(verdict_of("own time", "work"), HP_COMPARE_SAME);
+	CHECK_EQ(verdict_of("CPU samples", "work"), HP_COMPARE_MORE);
+	hp_compare_release(&compare);
+}
+
 /* How much of a run was sampled says nothing about the program. */
 TEST(judge, samples_are_scaled_to_cpu_time)
 {
@@ -279,6 +305,7 @@ TEST(judge, samples_are_scaled_to_cpu_time)
 
 	made_fill(made, 10);
 	for (size_t i = 0; i < 20; i++) {
+		made[i].self_ns = 0;	/* not instrumented */
 		made[i].covered = 0.5 + 0.025 * (double)(i * 7 % 20);
 		if (i % 2)
 			made[i].covered *= 0.8;
