@@ -166,12 +166,6 @@ struct hp_heap_local *hp_heap_enter(uintptr_t sp);
  */
 uint32_t hp_heap_borrowed_step(const struct hp_path_frame *frame);
 
-/*
- * True if the loader's code is at `pc`. Its frees in a thread without a heap are from the
- * thread's end, after the last key destructor: a heap opened then would never be released.
- */
-bool hp_heap_is_loader(uintptr_t pc);
-
 /* The same for a free: no heap is opened for it. */
 struct hp_heap_local *hp_heap_enter_free(void);
 

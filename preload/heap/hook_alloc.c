@@ -27,6 +27,7 @@
 #include "preload/heap/sampled.h"
 #include "preload/heap/heap.h"
 #include "preload/heap/hook_alloc.h"
+#include "preload/heap/path.h"
 #include "preload/heap/path_site.h"
 #include "preload/heap/peak.h"
 #include "preload/heap/shadow.h"
@@ -377,7 +378,7 @@ static HP_COLD void note_free_slow(const void *block, uintptr_t pc, uintptr_t sp
 	struct hp_heap_local *me = hp_heap_enter_free();
 
 	if (!me && hp_heap()->state == HP_THREAD_UNBORN && is_known(block) &&
-	    !hp_heap_is_loader(pc))
+	    !hp_path_is_loader(pc))
 		me = hp_heap_enter(sp);
 	if (me && HP_UNLIKELY(hp_tally_has_most) && is_known(block))
 		hp_charge_free(me);

@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "preload/call/tally.h"
@@ -48,7 +47,6 @@ static uint32_t walk_mode;
 static bool has_charges;	/* calls of functions are charged for their allocations */
 static uint32_t allocator;	/* enum hp_allocator_kind */
 static const char *allocator_file;
-static uintptr_t loader_low, loader_high;
 static int end_number = -1;	/* of preload/thread/end.h */
 
 static void thread_end(void *data);
@@ -72,22 +70,6 @@ static void note_allocator(void)
 	process->allocator_file =
 		allocator_file ? hp_text_new(allocator_file, strlen(allocator_file)) : 0;
 	process->allocator = allocator;
-}
-
-static void find_loader(void)
-{
-	uintptr_t base = (uintptr_t)getauxval(AT_BASE);
-	struct hp_module module;
-
-	if (base && hp_module_span(base, &module)) {
-		loader_low = module.begin;
-		loader_high = module.end;
-	}
-}
-
-bool hp_heap_is_loader(uintptr_t pc)
-{
-	return pc >= loader_low && pc < loader_high;
 }
 
 /*
@@ -128,7 +110,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 					    settings->alloc_metric == HP_ALLOC_COUNT_MAX);
 	if (!hp_heap_is_wanted)
 		return;
-	find_loader();
+	hp_path_begin();
 	allocator = hp_allocator_kind(&allocator_file);
 	/* Nobody will request a block from us, so it is recorded here. */
 	if (allocator == HP_ALLOCATOR_INSIDE || allocator == HP_ALLOCATOR_BEFORE)

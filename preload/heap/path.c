@@ -64,6 +64,28 @@ void hp_path_set_stack(struct hp_heap_local *me, uintptr_t sp)
 	me->walker.home_high = end;
 }
 
+/* --- where stacks begin --- */
+
+/* The loader's code before the program's, which has no unwind information there. */
+static uintptr_t loader_low, loader_high, program_entry;
+
+void hp_path_begin(void)
+{
+	uintptr_t base = (uintptr_t)getauxval(AT_BASE);
+	struct hp_module module;
+
+	program_entry = (uintptr_t)getauxval(AT_ENTRY);
+	if (base && hp_module_span(base, &module)) {
+		loader_low = module.begin;
+		loader_high = module.end;
+	}
+}
+
+bool hp_path_is_loader(uintptr_t pc)
+{
+	return pc >= loader_low && pc < loader_high;
+}
+
 /* --- tables --- */
 
 static uint64_t size_of(uint32_t shift, uint64_t each)
@@ -739,17 +761,11 @@ static bool adopt(struct hp_heap_local *me)
 	return true;
 }
 
-/* The loader's code before the program's: the stack begins there, without unwind information. */
 static void set_start(struct hp_walker *walker)
 {
-	uintptr_t base = (uintptr_t)getauxval(AT_BASE);
-	struct hp_module module;
-
-	if (base && hp_module_span(base, &module)) {
-		walker->start_low = module.begin;
-		walker->start_high = module.end;
-	}
-	walker->entry = (uintptr_t)getauxval(AT_ENTRY);
+	walker->start_low = loader_low;
+	walker->start_high = loader_high;
+	walker->entry = program_entry;
 }
 
 static bool walker_init(struct hp_heap_local *me)

@@ -50,6 +50,18 @@ struct hp_path_frame {
 				 ((const uintptr_t *)__builtin_frame_address(0))[0] })
 #endif
 
+/*
+ * Once, before the program's code: it may later make the top of its stack unreadable, where the
+ * kernel put the auxiliary vector.
+ */
+void hp_path_begin(void);
+
+/*
+ * True if the loader's code is at `pc`. Its frees in a thread without a heap are from the
+ * thread's end, after the last key destructor: a heap opened then would never be released.
+ */
+bool hp_path_is_loader(uintptr_t pc);
+
 /* Tables and caches; false = no memory. */
 bool hp_path_init(struct hp_heap_local *me, uintptr_t sp);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - locked memory, libraries that are loaded and unloaded: each scene ends as it does
- * without a guest. */
+/* memory.c - locked and hidden memory, libraries that are loaded and unloaded: each scene ends as it
+ * does without a guest. */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -141,10 +142,36 @@ static void plugins(void)
 	puts("all closed");
 }
 
+extern void *__libc_stack_end;	/* of the main thread */
+
+/* Below the page that is hidden, since it is a function of its own and its caller has a large frame. */
+static __attribute__((noinline)) void allocate_and_read(int from)
+{
+	char *top = (char *)((uintptr_t)__libc_stack_end & ~(uintptr_t)4095), byte;
+
+	for (int page = 0; page < 8; page++)
+		mprotect(top + page * 4096, 4096, PROT_NONE);
+	_exit(allocate(1000) && read(from, &byte, 1) == 1 ? 7 : 8);
+}
+
+/* The kernel's words for the process are unreadable when a child allocates for the first time. */
+static void hidden_top(void)
+{
+	volatile char room[3 * 4096];
+	int ends[2];
+
+	room[0] = 0;
+	check(pipe(ends) == 0, "pipe");
+	pid_t child = fork();
+	if (child == 0)
+		allocate_and_read(ends[0]);
+	check(write(ends[1], (const void *)room, 1) == 1, "write");
+	say_end("child", child);
+}
+
 static const struct scene scenes[] = {
-	{ "lock_all", lock_all },
-	{ "lock_all_user", lock_all_user },
-	{ "plugins", plugins },
+	{ "lock_all", lock_all }, { "lock_all_user", lock_all_user },
+	{ "plugins", plugins },	  { "hidden_top", hidden_top },
 	{ NULL, NULL },
 };
 
