@@ -83,7 +83,8 @@ static inline void source_set(const struct hp_turn *turn, enum hp_loop_call call
 	me->only_call = result == 1 ? call : 0;
 	me->only_fd = epoll_fd;
 	me->only_source = source;
-	if (HP_UNLIKELY(turn->loop->sources < 2))
+	if (HP_UNLIKELY(turn->loop->sources == 0 ||
+			(turn->loop->sources == 1 && turn->loop->source != source)))
 		hp_loop_source(turn->loop, source);
 }
 

@@ -183,7 +183,7 @@ static int only_fd(const struct hp_looper *me)
 	return me->only_call ? (int)me->only_source : -1;
 }
 
-/* Evicts the shortest of the longest; returns the threshold for the next one. */
+/* Evicts the shortest of the longest; returns the shortest that is left. */
 static HP_COLD uint64_t longest_put(struct hp_looper *me, struct hp_loop *loop,
 				    const struct hp_loop_first *span)
 {
@@ -196,7 +196,7 @@ static HP_COLD uint64_t longest_put(struct hp_looper *me, struct hp_loop *loop,
 			(uint32_t)(hp_segment_take(&hp_segment, sizeof(*longest), HP_LINE) /
 				   HP_LINE);
 	if (!loop->longest_at)
-		return UINT64_MAX;
+		return UINT64_MAX - 1;
 	longest = at((uint64_t)loop->longest_at * HP_LINE);
 	place = longest->spans;
 	for (each = longest->spans; each < longest->spans + HP_LOOP_LONGEST; each++)
@@ -215,21 +215,26 @@ static HP_COLD uint64_t longest_put(struct hp_looper *me, struct hp_loop *loop,
 	return least;
 }
 
-void hp_loop_span(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks)
+HP_COLD void hp_loop_span_long(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks)
 {
 	const struct hp_loop_first span = { .begin = loop->until, .ticks = ticks };
 
+	loop->span_most = ticks > loop->span_most ? ticks : loop->span_most;
+	if (loop != me->at->own)
+		me->long_least = longest_put(me, loop, &span) + 1;
+	else if (loop->spans < HP_LOOP_MIN)
+		me->at->spans[loop->spans] = span;
+}
+
+/* The process may have left the segment during the wait: then the thread has forgotten the loop. */
+void hp_loop_span(const struct hp_looper *me, struct hp_loop *loop, uint64_t ticks)
+{
 	loop->busy_ticks += ticks;
 	loop->span_most = ticks > loop->span_most ? ticks : loop->span_most;
-	if (HP_UNLIKELY(loop == me->at->own)) {
-		if (loop->spans < HP_LOOP_MIN)
-			me->at->spans[loop->spans] = span;
-	} else {
-		spread_add(loop, ticks);
-		if (HP_UNLIKELY(ticks > me->long_least))
-			me->long_least = longest_put(me, loop, &span);
-	}
 	loop->spans++;
+	if (HP_LIKELY(atomic_load_explicit(&loop->state, memory_order_relaxed) != HP_FREE &&
+		      me->loop == loop))
+		spread_add(loop, ticks);
 }
 
 /* By the clock's rate so far: good enough to compare two waits. */

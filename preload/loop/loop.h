@@ -9,7 +9,9 @@
  *
  * Everything is recorded after the real call, so a wait that is cancelled or left by a jump does
  * not count: the next one finds the frame of that wait and ignores it. Waits of a signal handler
- * that interrupted one are not recorded.
+ * that interrupted one are not recorded. That includes the busy span before the wait: a system
+ * call waits for what its thread computes, while after it the processor counts as it reads the
+ * clock. Only one of the longest spans is noted before the call, which may never return.
  *
  * Folder: preload/loop - event loops: stand-ins for calls that wait for several descriptors
  * May use: preload/channel preload/lock preload/wait preload/heap preload/thread preload/guest
@@ -97,8 +99,11 @@ void hp_loop_label(const char *text);
 /* The thread has received from another one since its last wait. */
 void hp_loop_remote(struct hp_looper *me);
 
-/* A busy span has ended now. */
-void hp_loop_span(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);
+/* A busy span that ends now is among the longest, or its loop has no record. */
+void hp_loop_span_long(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);
+
+/* Counts a busy span that has ended. */
+void hp_loop_span(const struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);
 
 /* A wait ended by its timeout; its events are the first ones, or from another source; it was the
  * one that creates a record. */
@@ -141,10 +146,14 @@ static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp
 	if (HP_UNLIKELY(!turn->since))
 		return;
 	turn->loop = loop;
-	if (HP_LIKELY(loop->until != 0))
-		hp_loop_span(me, loop, hp_clock_between(loop->until, turn->since));
-	else
+	if (HP_LIKELY(loop->until != 0)) {
+		const uint64_t ticks = hp_clock_between(loop->until, turn->since);
+
+		if (HP_UNLIKELY(ticks >= me->long_least))
+			hp_loop_span_long(me, loop, ticks);
+	} else {
 		loop->first = turn->since;
+	}
 	me->frame = frame;
 	loop->since = turn->since;
 }
@@ -179,6 +188,8 @@ static HP_HOT void hp_turn_end(const struct hp_turn *turn, int result, int most,
 		hp_channel_thread()->idle_since = turn->since;
 		hp_channel_thread()->idle_until = now;
 	}
+	if (HP_LIKELY(loop->until != 0))
+		hp_loop_span(me, loop, hp_clock_between(loop->until, turn->since));
 	loop->since = 0;
 	loop->until = now;
 	loop->wait_ticks += ticks;

@@ -287,10 +287,20 @@ alone_as_usual()
 			int got = fgets(text, sizeof(text), in) ? text[0] : 0;
 			return got + fclose(in);
 		}
+		__attribute__((noinline)) static FILE *setting_open(const char *name)
+		{
+			FILE *in = fopen(name, "r");
+			__asm__ volatile("");
+			return in;
+		}
 		int main(int argc, char **argv)
 		{
 			char name[32];
 			int many = strcmp(argv[1], "many") == 0, sum = 0;
+			for (int i = 0; strcmp(argv[1], "apart") == 0 && i < 60000; i++)
+				fclose(setting_open("part.0"));
+			if (strcmp(argv[1], "apart") == 0)
+				return 0;
 			for (int i = 0; i < 20; i++) {
 				snprintf(name, sizeof(name), "part.%d", i);
 				line_add(name, i);
@@ -305,7 +315,7 @@ alone_as_usual()
 		}
 	END
 	cd "$T"
-	for what in add read many; do
+	for what in add read many apart; do
 		"$HP_RUN" "$T/opens" $what 2>/dev/null
 		"$HP_BUILD/hotpath" report -f json opens >"$T/opens.$what"
 	done
@@ -316,6 +326,10 @@ alone_as_usual()
 	run ! grep -q '^small-io' "$T/found"
 	jq -r '.findings[] | .rule + " " + .text' "$T/opens.read" | tee "$T/found"
 	grep -q '^open-per-item setting_read (.*) opens and closes part.0 for each item' "$T/found"
+	# Another function closes the files.
+	jq -r '.findings[] | .rule + " " + .facts' "$T/opens.apart" | tee "$T/found"
+	grep -q '^open-per-item .*opening takes .*%)' "$T/found"
+	run ! grep -q '(0%)' "$T/found"
 	# Files that are only written are in no table.
 	HOTPATH_LIMIT=0 "$HP_BUILD/hotpath" report --report streams -f json opens |
 		jq -e '.streams.raw | length == 1 and .[0].instances == 60000 and .[0].items_yielded == 60000'

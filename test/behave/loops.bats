@@ -305,6 +305,24 @@ assert a["workers"][0]["park_count"] == 500, a
 assert a["raw"][0]["state"] == "busy", a' "$T/wait.json"
 }
 
+# It is counted when the wait ends, which never happens.
+@test "the busy span before a wait that never ends is counted" {
+	local pid
+
+	HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH="$T/last.segment" \
+		LD_PRELOAD="$HP_LIB" "$T/loops" last >"$T/last.said" 3>&- &
+	pid=$!
+	eventually grep up "$T/last.said"
+	eventually grep "^State:.S" "/proc/$pid/status"
+	kill -9 "$pid"
+	wait "$pid" || true
+	HOTPATH_REPORT=runtime HOTPATH_OUTPUT_FORMAT=json "$HP_BUILD/hotpath" report "$T/last.segment" >"$T/last.json"
+	[ "$(reported last "r[0]['waits']")" = 500 ]
+	[ "$(reported last "len([s for s in r[0]['longest_spans'] if s['duration_ns'] >= $(own last last_ns)]) >= 1")" = True ]
+	[ "$(reported last "r[0]['busy_ns'] >= $(own last last_ns) + 20000000")" = True ]
+	[ "$(reported last "r[0]['state']")" = waiting ]
+}
+
 @test "loops: names of loops and locks cannot write to the terminal" {
 	gcc -DHOTPATH -I"$ROOT" -o "$T/named" -x c - <<-'END'
 		#include <poll.h>

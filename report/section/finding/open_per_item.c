@@ -159,17 +159,29 @@ static void texts_set(struct hp_finding *finding, const struct opened *opened, c
 	free(where);
 }
 
+/* A share that would be 0% is left out. */
+static char *cpu_text(const struct hp_survey *survey, double opens, double closes)
+{
+	struct hp_text_cell open_time, close_time;
+	double open_share = 100 * opens / survey->cpu_ns;
+	double close_share = 100 * closes / survey->cpu_ns;
+
+	hp_format_time(&open_time, opens);
+	if (close_share < 0.5)
+		return hp_xprintf("opening takes %s of CPU time (%.0f%%)", open_time.text,
+				  open_share);
+	return hp_xprintf("opening takes %s of CPU time (%.0f%%), closing %s (%.0f%%)",
+			  open_time.text, open_share, hp_format_time(&close_time, closes),
+			  close_share);
+}
+
 static void cost_add(struct hp_survey *survey, const struct hp_cost *cost,
 		     const struct opened *opened)
 {
-	double opens = (double)cost->marked_ns[HP_SIGN_OPEN];
-	double closes = (double)cost->marked_ns[HP_SIGN_CLOSE];
+	char *cpu = cpu_text(survey, (double)cost->marked_ns[HP_SIGN_OPEN],
+			     (double)cost->marked_ns[HP_SIGN_CLOSE]);
 	struct hp_finding *finding =
 		hp_finding_add_function(survey, &hp_rule_open_per_item, cost->function);
-	struct hp_text_cell open_time, close_time;
-	char *cpu = hp_xprintf("opening takes %s of CPU time (%.0f%%), closing %s (%.0f%%)",
-			       hp_format_time(&open_time, opens), 100 * opens / survey->cpu_ns,
-			       hp_format_time(&close_time, closes), 100 * closes / survey->cpu_ns);
 
 	texts_set(finding, opened, cpu);
 	finding->gain_ns = gain_of(survey);

@@ -182,7 +182,10 @@ static uint32_t object_of(void *context, uint64_t offset)
 	return *found;
 }
 
-/* Ongoing parts: a wait in any case; a busy span of a process that runs. */
+/*
+ * Ongoing parts: a wait in any case, and the busy span before it, which its end counts; a busy span
+ * of a process that runs.
+ */
 static void present_add(struct build *b, struct hp_loop_row *row)
 {
 	const struct hp_loop *record = &row->record;
@@ -193,6 +196,8 @@ static void present_add(struct build *b, struct hp_loop_row *row)
 	if (row->is_waiting) {
 		if (b->end_ticks > record->since)
 			row->wait_ticks += b->end_ticks - record->since;
+		if (record->until && record->since > record->until)
+			row->busy_ticks += record->since - record->until;
 	} else if (record->until && b->is_running && b->end_ticks > record->until) {
 		row->is_busy = true;
 		row->busy_ticks += b->end_ticks - record->until;

@@ -15,6 +15,7 @@
  * thread the others.
  * lua: like epoll, with a stall of 300 ms that calls three other functions alternately; nap:
  * like lua, but it sleeps instead.
+ * last: like epoll, with another stall of 20 ms before the last wait, in which it is killed.
  * wait: like epoll, then prints "up" and waits until it is killed.
  */
 #include <poll.h>
@@ -95,6 +96,9 @@ __attribute__((noinline)) static int turn(int epoll_fd, int timeout)
 static pthread_barrier_t together;
 static int is_together;
 
+/* The last wait of the loop, if it has one that does not end. */
+static int is_last;
+
 static void *loop(void *data)
 {
 	struct told *told = data;
@@ -119,6 +123,11 @@ static void *loop(void *data)
 			told->stall_ns = stall();
 		told->waits++;
 		told->events += count > 0 ? (uint64_t)count : 0;
+	}
+	if (is_last) {
+		printf("last_ns %llu\nup\n", (unsigned long long)stall());
+		fflush(stdout);
+		turn(epoll_fd, -1);
 	}
 	told->all_ns = now_ns() - begin;
 	close(seldom[0]);
@@ -381,7 +390,8 @@ int main(int argc, char **argv)
 	struct told told[3] = { { 0 } };
 	pthread_t threads[3];
 
-	if (strcmp(mode, "epoll") == 0 || strcmp(mode, "wait") == 0)
+	is_last = strcmp(mode, "last") == 0;
+	if (strcmp(mode, "epoll") == 0 || strcmp(mode, "wait") == 0 || is_last)
 		loop(&told[0]);
 	if (strcmp(mode, "client") == 0)
 		client(&told[0]);
