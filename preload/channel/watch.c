@@ -7,6 +7,7 @@
  */
 #include "preload/channel/watch.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 #include "preload/guest/bulky.h"
@@ -99,6 +100,60 @@ void hp_watch_remove(int epoll_fd, int fd)
 	removed_from((uint32_t)epoll_fd + 1);
 	if ((unsigned)fd < HP_FDS && is_in(fd, epoll_fd))
 		put(fd, 0);
+}
+
+/* One word of the table for both ways: neither a pipe nor a socket. */
+static bool is_counter(int fd)
+{
+	uint64_t word = (unsigned)fd < hp_channel_fds_most
+				? atomic_load_explicit(&hp_channel_fds[fd], memory_order_relaxed)
+				: HP_FD_NONE;
+
+	return word != HP_FD_UNKNOWN && word != HP_FD_NONE && word >> 32 == (uint32_t)word;
+}
+
+static struct hp_channel_thread *thread_of_caller(void)
+{
+	struct hp_channel_thread *me = hp_channel_thread();
+	int saved = errno;
+
+	if (!me->tid)
+		me = hp_channel_thread_open();
+	errno = saved;
+	return me;
+}
+
+/* Before the call, since the loop may be faster. */
+HP_COLD void hp_watch_poke(int epoll_fd, int fd)
+{
+	struct hp_watch_counts *of = hp_watch_counts_of(epoll_fd);
+	struct hp_channel_thread *me = of && is_counter(fd) ? thread_of_caller() : NULL;
+
+	if (!me)
+		return;
+	atomic_store_explicit(&of->poked, fd, memory_order_relaxed);
+	atomic_store_explicit(&of->poker, me->tid, memory_order_release);
+}
+
+HP_COLD void hp_watch_poked(int epoll_fd, const struct epoll_event *events, int count)
+{
+	struct hp_watch_counts *of = hp_watch_counts_of(epoll_fd);
+	int fd = atomic_load_explicit(&of->poked, memory_order_relaxed);
+	struct hp_channel_thread *me;
+	uint32_t poker;
+	uint64_t data;
+
+	while (count > 0 && !(hp_watch_data(epoll_fd, fd, &data) && events->data.u64 == data)) {
+		events++;
+		count--;
+	}
+	if (count <= 0)
+		return;
+	poker = atomic_exchange_explicit(&of->poker, 0, memory_order_acquire);
+	me = thread_of_caller();
+	if (me && poker && poker != me->tid)
+		me->remote = me->remote && me->remote != (uint32_t)fd + 1 ? HP_REMOTE_SEVERAL
+									  : (uint32_t)fd + 1;
 }
 
 bool hp_watch_data(int epoll_fd, int fd, uint64_t *data)

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 
 #include "preload/channel/channel.h"
 #include "preload/guest/guest.h"
@@ -20,6 +21,8 @@
 struct hp_watch_counts {
 	_Atomic uint32_t added;
 	_Atomic uint32_t removed;
+	_Atomic uint32_t poker;	/* the thread that wakes it (hp_watch_poke); 0 = none */
+	_Atomic int32_t poked;	/* by which event counter */
 };
 
 #define HP_WATCH_INSTANCE (UINT32_C(1) << 31)	/* it is an instance itself */
@@ -34,6 +37,14 @@ struct hp_watch_counts *hp_watch_counts_of(int epoll_fd);
 void hp_watch_add(int epoll_fd, int fd, uint64_t data);
 void hp_watch_change(int epoll_fd, int fd, uint64_t data);
 void hp_watch_remove(int epoll_fd, int fd);
+
+/*
+ * EPOLL_CTL_MOD is about to be called.  An event counter that stays readable wakes the loop each
+ * time that it is registered again: so boost.asio's threads wake each other.  After a wait of the
+ * calling thread, another thread's message has come in this way (hp_channel_thread.remote).
+ */
+void hp_watch_poke(int epoll_fd, int fd);
+void hp_watch_poked(int epoll_fd, const struct epoll_event *events, int count);
 
 /* The descriptor with that data; -1 = none, or several. */
 int hp_watch_find(int epoll_fd, uint64_t data);

@@ -258,6 +258,8 @@ static HP_HOT void epolled(struct hp_turn *turn, int fd, const struct epoll_even
 		turn->loop->registered = added;
 		turn->loop->deregistered = removed;
 		turn->loop->watched = added > removed ? added - removed : 0;
+		if (HP_UNLIKELY(atomic_load_explicit(&counts->poker, memory_order_relaxed)))
+			hp_watch_poked(fd, events, result);
 	}
 	hp_looper()->only_call = 0;
 	if (asks_source(turn, result))
@@ -294,8 +296,11 @@ HP_EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int most,
 /* After the real call: failed calls had no effect.  `event` may be NULL with EPOLL_CTL_DEL. */
 HP_EXPORT int epoll_ctl(int epoll_fd, int action, int fd, struct epoll_event *event)
 {
-	int result = hp_real()->epoll_ctl(epoll_fd, action, fd, event);
+	int result;
 
+	if (action == EPOLL_CTL_MOD && !hp_loop_is_off && !hp_is_early())
+		hp_watch_poke(epoll_fd, fd);
+	result = hp_real()->epoll_ctl(epoll_fd, action, fd, event);
 	if (result != 0)
 		return result;
 	if (action == EPOLL_CTL_ADD)

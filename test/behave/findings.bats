@@ -315,7 +315,7 @@ alone_as_usual()
 		}
 	END
 	cd "$T"
-	for what in add read many apart; do
+	for what in add apart read many; do
 		"$HP_RUN" "$T/opens" $what 2>/dev/null
 		"$HP_BUILD/hotpath" report -f json opens >"$T/opens.$what"
 	done

@@ -141,6 +141,58 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	[ "$(reported epoll 'r[0]["woken_remote"]')" = 0 ]
 }
 
+# As boost.asio does: the eventfd is never read, and wakes the loop when it is registered again.
+@test "waits that another thread ended by registering an eventfd again are counted" {
+	compile again -O1 -g -fno-instrument-functions -pthread <<-'END'
+		#include <pthread.h>
+		#include <semaphore.h>
+		#include <stdint.h>
+		#include <sys/epoll.h>
+		#include <sys/eventfd.h>
+		#include <unistd.h>
+		static int queue, stays;
+		static sem_t turn;
+		static int again(void)
+		{
+			struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = &stays };
+			return epoll_ctl(queue, EPOLL_CTL_MOD, stays, &event);
+		}
+		static void *other(void *unused)
+		{
+			for (int i = 0; i < 60; i++) {
+				while (sem_wait(&turn) != 0)
+					;
+				if (again()) _exit(5);
+			}
+			return unused;
+		}
+		int main(void)
+		{
+			int read_too = eventfd(0, 0);
+			struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = &stays };
+			uint64_t one = 1;
+			pthread_t thread;
+			queue = epoll_create1(0), stays = eventfd(1, 0);
+			epoll_ctl(queue, EPOLL_CTL_ADD, stays, &event);
+			event = (struct epoll_event){ .events = EPOLLIN, .data.ptr = &read_too };
+			epoll_ctl(queue, EPOLL_CTL_ADD, read_too, &event);
+			if (epoll_wait(queue, &event, 1, -1) != 1) return 2;
+			sem_init(&turn, 0, 0);
+			pthread_create(&thread, NULL, other, NULL);
+			for (int i = 0; i < 180; i++) {
+				if (i % 3 == 0) sem_post(&turn);
+				else if (i % 3 == 1 ? again() : write(read_too, &one, 8) != 8) return 3;
+				if (epoll_wait(queue, &event, 1, -1) != 1) return 4;
+				if (event.data.ptr == &read_too && read(read_too, &one, 8) != 8) return 6;
+			}
+			return pthread_join(thread, NULL);
+		}
+	END
+	HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/again.json" \
+		LD_PRELOAD="$HP_LIB" "$T/again"
+	[ "$(reported again '[(x["waits"], x["woken_remote"]) for x in r if x["waits"] > 100]')" = "[(180, 60)]" ]
+}
+
 @test "a pipe that a loop reads whatever wakes it is no wake-up by another thread" {
 	compile beside -O1 -g -fno-instrument-functions -pthread <<-'END'
 		#include <pthread.h>
@@ -203,7 +255,9 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	pids_end
 	jq -e '.functions_cpu.data[] | select(.name | endswith("opcode"))' "$T/crowded.json" >"$T/sampled" || skip "nothing may be sampled here"
 	[ "$(own crowded cpu_ms)" -ge 60 ] || skip "the processor was someone else's"
-	[ "$(reported crowded "[(s['what'], s['known_by'].split()[-1]) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = "[('script', 'samples')]" ]
+	# Without a core, another span may be as long.
+	reported crowded "[s for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]"
+	[ "$(reported crowded "('script', 'samples') in [(s.get('what'), s['known_by'].split()[-1]) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = True ]
 }
 
 @test "a client that polls for one answer is not a loop" {
