@@ -12,6 +12,7 @@
 #define HP_PRELOAD_FUTURE_CONTEXT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <ucontext.h>
 
 #include "preload/guest/guest.h"
@@ -19,8 +20,14 @@
 /* The process has made one, and futures are recorded. */
 extern HP_HIDDEN bool hp_context_is_used;
 
-/* Before the real swapcontext and setcontext; after it has returned.  They preserve errno. */
+/* What a context is recognised by; never 0. */
+uint64_t hp_context_key(const ucontext_t *context);
+
+/*
+ * Before the real swapcontext and setcontext; after it has returned, with the key of what it saved,
+ * which may be gone by then.  They preserve errno.
+ */
 void hp_context_leave(const ucontext_t *to);
-void hp_context_return(const ucontext_t *saved, bool is_failed);
+HP_HIDDEN void hp_context_return(uint64_t saved, bool is_failed);
 
 #endif

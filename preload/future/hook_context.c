@@ -17,7 +17,7 @@ bool hp_context_is_used;
 /* The key of the context that the thread switched to last; 0 = of none that was made. */
 static __thread uint64_t current __attribute__((tls_model("initial-exec")));
 
-static uint64_t key_of(const ucontext_t *context)
+uint64_t hp_context_key(const ucontext_t *context)
 {
 	return (uint64_t)(uintptr_t)context->uc_stack.ss_sp << 8 | HP_FUTURE_CONTEXT;
 }
@@ -75,7 +75,7 @@ void hp_context_leave(const ucontext_t *to)
 	end_left(sp, false);
 	if (current && hp_objects_find(current, &found))
 		hp_flight_pause(found.flight);
-	current = key_of(to);
+	current = hp_context_key(to);
 	if (hp_objects_find(current, &found))
 		hp_flight_poll(found.flight);
 	else
@@ -96,7 +96,7 @@ static void fail(void)
 	current = 0;
 }
 
-void hp_context_return(const ucontext_t *saved_here, bool is_failed)
+void hp_context_return(uint64_t saved_here, bool is_failed)
 {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
 	struct hp_object_flight found;
@@ -110,9 +110,9 @@ void hp_context_return(const ucontext_t *saved_here, bool is_failed)
 		/* The switch itself is not a part of the poll. */
 		if (hp_objects_find(current, &found))
 			found.flight->begun = hp_ticks();
-	} else if (is_on(key_of(saved_here), sp, &found)) {
+	} else if (is_on(saved_here, sp, &found)) {
 		/* By the end of a context that has it as uc_link. */
-		current = key_of(saved_here);
+		current = saved_here;
 		hp_flight_poll(found.flight);
 	}
 	errno = saved;
@@ -127,9 +127,9 @@ static void made(const ucontext_t *context, uintptr_t caller)
 	end_left((uintptr_t)__builtin_frame_address(0), false);
 	if (!future || !context->uc_stack.ss_sp)
 		return;
-	hp_future_begin_at(future, key_of(context));
-	hp_objects_more(key_of(context), context->uc_stack.ss_size,
-			context->uc_link ? key_of(context->uc_link) : 0);
+	hp_future_begin_at(future, hp_context_key(context));
+	hp_objects_more(hp_context_key(context), context->uc_stack.ss_size,
+			context->uc_link ? hp_context_key(context->uc_link) : 0);
 	hp_context_is_used = true;
 }
 

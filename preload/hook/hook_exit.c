@@ -17,8 +17,6 @@
 #include <unistd.h>
 
 #include "preload/call/leave.h"
-#include "preload/call/stack.h"
-#include "preload/future/context.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
@@ -26,7 +24,6 @@
 #include "preload/guest/self.h"
 #include "preload/hook/start.h"
 #include "preload/thread/process.h"
-#include "preload/thread/state.h"
 
 extern char **environ;
 
@@ -240,36 +237,6 @@ HP_EXPORT HP_NORETURN void siglongjmp(sigjmp_buf buffer, int value)
 	hp_leave_below(jump_target(buffer));
 	hp_real()->siglongjmp(buffer, value);
 	__builtin_unreachable();
-}
-
-/* Coroutines: makecontext's arguments describe the stack better than the hooks can find out. */
-static void hint(const ucontext_t *to)
-{
-	struct hp_local *me = hp_local();
-
-	if (me->state == HP_THREAD_OPEN)
-		hp_stack_hint(me, (uintptr_t)to->uc_stack.ss_sp, to->uc_stack.ss_size);
-}
-
-HP_EXPORT int swapcontext(ucontext_t *from, const ucontext_t *to)
-{
-	int result;
-
-	hint(to);
-	if (HP_LIKELY(!hp_context_is_used))
-		return hp_real()->swapcontext(from, to);
-	hp_context_leave(to);
-	result = hp_real()->swapcontext(from, to);
-	hp_context_return(from, result != 0);
-	return result;
-}
-
-HP_EXPORT int setcontext(const ucontext_t *to)
-{
-	hint(to);
-	if (HP_UNLIKELY(hp_context_is_used))
-		hp_context_leave(to);
-	return hp_real()->setcontext(to);
 }
 
 /* longjmp with _FORTIFY_SOURCE. */

@@ -456,6 +456,48 @@ static void coroutines(void)
 	puts("went round");
 }
 
+static ucontext_t home, again, kept;
+
+/* What is below the caller's frame, up to 16 KiB, is gone. */
+static __attribute__((noinline)) int overwrite(int byte)
+{
+	volatile char room[16384];
+
+	for (size_t i = 0; i < sizeof(room); i++)
+		room[i] = (char)byte;
+	return room[byte];
+}
+
+/* Saves `kept`, but continues with `again`, which is in the same frame; then `kept` is resumed. */
+static void resumed_late(void)
+{
+	static volatile int rounds;
+
+	getcontext(&again);
+	if (rounds++ == 0) {
+		check(swapcontext(&kept, &again) == 0, "swapcontext");
+		puts("resumed");
+		return;
+	}
+	step(overwrite(1));
+	swapcontext(&again, &home);
+}
+
+static void late_contexts(void)
+{
+	static char stack[65536];
+
+	getcontext(&kept);
+	kept.uc_stack.ss_sp = stack;
+	kept.uc_stack.ss_size = sizeof(stack);
+	kept.uc_link = &home;
+	makecontext(&kept, resumed_late, 0);
+	swapcontext(&home, &kept);
+	puts("back");
+	swapcontext(&home, &kept);
+	puts("ended");
+}
+
 /* Futexes and threads without the C library. */
 static int raw_thread(void *word)
 {
@@ -500,6 +542,7 @@ static const struct scene scenes[] = {
 	{ "many_threads", many_threads },
 	{ "key_destructors", key_destructors },
 	{ "coroutines", coroutines },
+	{ "late_contexts", late_contexts },
 	{ "raw_threads", raw_threads },
 	{ NULL, NULL },
 };
