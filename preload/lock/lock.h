@@ -318,6 +318,12 @@ struct hp_release;
 void hp_lock_hold_add(struct hp_waiter_local *me, struct hp_use *use,
 		      const struct hp_release *release);
 
+/* --- span.c: when --- */
+
+/* The same hold, if it was long. */
+void hp_lock_span_add(struct hp_waiter_local *me, const struct hp_use *use,
+		      const struct hp_release *release);
+
 /* --- mark.c: how long untimed holds have lasted --- */
 
 /* The calling thread waits for it. */

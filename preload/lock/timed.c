@@ -354,4 +354,5 @@ void hp_lock_hold_add(struct hp_waiter_local *me, struct hp_use *use,
 		timed_add(me, use, release);
 	else
 		marked_add(me, use, release);
+	hp_lock_span_add(me, use, release);
 }

@@ -170,7 +170,8 @@ struct hp_waiter {
 
 	/* Segments of earlier versions end here. */
 	_Atomic uint64_t samples;	/* its thread: holds sampled at random, of all locks */
-	uint64_t reserved[7];
+	_Atomic uint64_t spans;	/* its thread: newest hp_span_chunk; 0 = none */
+	uint64_t reserved[6];
 	struct hp_mark marks[HP_HELD_MAX];
 };
 
@@ -290,6 +291,33 @@ struct hp_contest {
 	uint64_t reserved[2];
 };
 
+/*
+ * When a thread held a lock for long: what it did meanwhile follows from the samples and waits of
+ * that time.
+ */
+struct hp_span {
+	uint64_t start;	/* ticks: acquired, or known to be held by then */
+	uint64_t end;	/* ticks: just before the release */
+	uint64_t at;	/* return address of the call that acquired it */
+	uint32_t use;	/* offset / HP_LINE of the hp_use */
+	uint32_t tid;
+};
+
+#define HP_SPANS 30
+#define HP_SPAN_TICKS 16384	/* shorter holds are not here: a wait in them is hardly worth it */
+
+/* The owner appends. A later chunk has a random one of `every` long holds. */
+struct hp_span_chunk {
+	uint64_t next;	/* set once: the previous chunk; 0 = none */
+	_Atomic uint32_t count;	/* owner: spans in use */
+	uint32_t every;	/* set once */
+	uint32_t number;	/* set once: of the waiter's chunks, from 1 */
+	uint32_t reserved[11];
+	struct hp_span spans[HP_SPANS];
+};
+
+static_assert(sizeof(struct hp_span) == 32, "format: readers rely on it");
+static_assert(sizeof(struct hp_span_chunk) == 1024, "format: readers rely on it");
 static_assert(sizeof(struct hp_lockset) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_lock) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_held) == 64, "format: readers rely on it");

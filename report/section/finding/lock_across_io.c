@@ -9,6 +9,7 @@
 #include "report/base/memory.h"
 #include "report/section/cpu/cpu.h"
 #include "report/section/core/list.h"
+#include "report/section/finding/lock_during.h"
 #include "report/section/finding/lock_held.h"
 #include "report/section/finding/rules.h"
 #include "report/section/wait/lock_section.h"
@@ -22,10 +23,11 @@
 #define RARE_LOOKS 16 /* such waits that are looked at */
 #define SYNC_MIN 0.2 /* of the waits for the disk: short ones have no system call */
 
-static const char *const kinds[] = { "disk", "sleep", "socket", "pipe", "poll", "child" };
+static const char *const kinds[] = { "disk", "sleep", "socket", "pipe", "poll", "child", "lock" };
 
 #define DISK 0
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define KINDS_BY_NAME (KINDS - 1) /* a function's waits for a lock may be for this one */
 
 /* "f" of "f (file.c:12)". */
 static void place_cut(char *text)
@@ -94,7 +96,7 @@ static struct blocked blocked_sum(struct hp_survey *survey, const char *function
 		if (!sampling->stacks[i].waits)
 			continue;
 		on = hp_offcpu_cause(survey->report, i);
-		for (size_t k = 0; k < KINDS; k++) {
+		for (size_t k = 0; k < KINDS_BY_NAME; k++) {
 			double ns = (double)sampling->stacks[i].blocked_ns;
 
 			if (strcmp(on, kinds[k]) != 0 || !is_on_stack(&search, i))
@@ -131,8 +133,13 @@ static double gain_without_disk(const struct hp_survey *survey)
 static const char *kind_text(const char *kind)
 {
 	static const char *const texts[KINDS][2] = {
-		{ "disk", "the disk" }, { "sleep", "a timer" },	    { "socket", "a socket" },
-		{ "pipe", "a pipe" },	{ "poll", "a descriptor" }, { "child", "a child process" },
+		{ "disk", "the disk" },
+		{ "sleep", "a timer" },
+		{ "socket", "a socket" },
+		{ "pipe", "a pipe" },
+		{ "poll", "a descriptor" },
+		{ "child", "a child process" },
+		{ "lock", "another lock or condition" },
 	};
 
 	for (size_t i = 0; i < KINDS; i++)
@@ -159,9 +166,10 @@ static void held_add(struct hp_survey *survey, const struct hp_lock_group *group
 }
 
 static void group_add(struct hp_survey *survey, const struct hp_lock_group *group,
-		      const char *function, size_t kind, const struct blocked *blocked)
+		      const struct hp_lock_blocked *blocked, const char *function, bool is_seen)
 {
-	bool is_sync = kind == DISK && blocked->sync_ns >= SYNC_MIN * blocked->ns[DISK];
+	bool is_disk = strcmp(blocked->on, kinds[DISK]) == 0;
+	bool is_sync = is_disk && blocked->sync_ns >= SYNC_MIN * blocked->ns;
 	char *name = hp_lock_group_name(survey, group);
 	char *holder = hp_lock_group_holder(survey, group);
 	char *facts = hp_lock_group_facts(group), *held = hp_lock_group_held(survey, group);
@@ -170,20 +178,22 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 	struct hp_text_cell time;
 
 	finding->advice = hp_xprintf("Take the wait for %s out of %s%s: %s holds it meanwhile.",
-				     kind_text(kinds[kind]), name,
+				     kind_text(blocked->on), name,
 				     is_sync ? ", or sync several records at once" : "", holder);
-	finding->facts =
-		hp_xprintf("%s; %s; %s waits %s for %s", facts, held, function,
-			   hp_format_time(&time, blocked->ns[kind]), kind_text(kinds[kind]));
+	finding->facts = hp_xprintf("%s; %s; %s waits %s for %s%s", facts, held, function,
+				    hp_format_time(&time, blocked->ns), kind_text(blocked->on),
+				    is_seen ? " with it" : "");
 	finding->gain_ns = hp_lock_group_gain(survey, group);
-	if (kind == DISK && gain_without_disk(survey) > finding->gain_ns)
+	if (is_disk && gain_without_disk(survey) > finding->gain_ns)
 		finding->gain_ns = gain_without_disk(survey);
-	finding->confidence = HP_LIKELY;
+	finding->confidence = is_seen ? HP_MEASURED : HP_LIKELY;
 	hp_lock_group_evidence(survey, group, finding);
 	hp_finding_evidence(finding, &hp_offcpu_section, hp_xstrdup(function),
-			    hp_xprintf("blocked on %s for %s", kinds[kind],
-				       hp_format_time(&time, blocked->ns[kind])));
-	held_add(survey, group, finding, function);
+			    hp_xprintf("blocked on %s for %s%s", blocked->on,
+				       hp_format_time(&time, blocked->ns),
+				       is_seen ? " with the lock held" : ""));
+	if (!is_seen)
+		held_add(survey, group, finding, function);
 	free(name);
 	free(holder);
 	free(facts);
@@ -209,18 +219,21 @@ static double hold_ns(const struct hp_lock_group *group)
 									 : group->hold_ns;
 }
 
-/* `is_rare`: others waited longer for another place, so it must have been seen blocked. */
+/* By the name of the holder's function.  `is_rare`: others waited longer for another place, so it must have been seen blocked. */
 static bool holder_look(struct hp_survey *survey, const struct hp_lock_group *group, bool is_rare)
 {
 	char *function = holder_name(survey, group);
 	struct blocked blocked = blocked_sum(survey, function);
+	struct hp_lock_blocked most = { .sync_ns = blocked.sync_ns };
 	double all = 0;
-	size_t most = 0;
 	bool is_it;
 
 	for (size_t i = 0; i < KINDS; i++) {
 		all += blocked.ns[i];
-		most = blocked.ns[i] > blocked.ns[most] ? i : most;
+		if (!most.on || blocked.ns[i] > most.ns) {
+			most.on = kinds[i];
+			most.ns = blocked.ns[i];
+		}
 	}
 	is_it = all >= BLOCKED_MIN * hold_ns(group);
 	if (is_it && is_rare) {
@@ -229,19 +242,18 @@ static bool holder_look(struct hp_survey *survey, const struct hp_lock_group *gr
 		is_it = held.waited_ns > 0 && held.blocked_ns >= RARE_MIN * held.waited_ns;
 	}
 	if (is_it)
-		group_add(survey, group, function, most, &blocked);
+		group_add(survey, group, &most, function, false);
 	free(function);
 	return is_it;
 }
 
 /* Waits for the place that made others wait most may only be a symptom: a queue behind another. */
-static void group_look(struct hp_survey *survey, const struct hp_lock_group *group)
+static void names_look(struct hp_survey *survey, const struct hp_lock_group *group)
 {
 	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
 	struct hp_lock_group other = *group;
 
-	if (!hp_lock_group_is_worth(survey, group) || group->hold_ns < HOLD_MIN * survey->wall_ns ||
-	    holder_look(survey, group, false))
+	if (holder_look(survey, group, false))
 		return;
 	for (size_t i = 0, looks = 0; i < locks->contest_count && looks < RARE_LOOKS; i++) {
 		if (!locks->contests[i].holder.address ||
@@ -253,6 +265,37 @@ static void group_look(struct hp_survey *survey, const struct hp_lock_group *gro
 		if (holder_look(survey, &other, true))
 			return;
 	}
+}
+
+/* By waits that were seen with the lock held. */
+static void seen_look(struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	struct hp_lock_blocked blocked = hp_lock_during_blocked(survey, group, kinds, KINDS);
+	struct hp_lock_group other = *group;
+	char *function;
+
+	if (blocked.function == HP_NONE || blocked.ns <= 0)
+		return;
+	if (blocked.at.object != group->holder.holder.object ||
+	    blocked.at.address != group->holder.holder.address)
+		other.holder.from = HP_NONE;
+	other.holder.holder = blocked.at;
+	/* Readers wait for a writer, so what they hold themselves does not count. */
+	if (blocked.ns < BLOCKED_MIN * (blocked.is_write ? group->write_ns : group->hold_ns))
+		return;
+	function = hp_answer_function(survey->report, blocked.function);
+	group_add(survey, &other, &blocked, function, true);
+	free(function);
+}
+
+static void group_look(struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	if (!hp_lock_group_is_worth(survey, group) || group->hold_ns < HOLD_MIN * survey->wall_ns)
+		return;
+	if (hp_lock_during_is_known(survey, group))
+		seen_look(survey, group);
+	else
+		names_look(survey, group);
 }
 
 static void find(struct hp_survey *survey)
@@ -279,14 +322,13 @@ const struct hp_rule hp_rule_lock_across_io = {
 	.over = over,
 	.pattern =
 		"Threads wait for a lock (the rule lock-contention); it is held for at least 30% "
-		"of the wall time, and the function that held it was blocked on a disk, a timer, "
-		"a socket, a pipe or a child for at least 30% of the time that it held the lock.  If others waited longer for "
-		"another holder, which may only be a symptom, the blocked one counts if it was seen "
-		"blocked while others waited for it.  If "
-		"that was the disk, the gain is as with no waits for it at all.",
-	.wrong =
-		"The function waits before it takes the lock or after it releases it: only the "
-		"function's name connects the two.  Or the data must be on disk before another thread may continue.",
+		"of the wall time, and its holder waited for a disk, a timer, a socket, a pipe, a "
+		"descriptor, a child or another lock for at least 30% of the time that it was held.  "
+		"Which waits had the lock is measured; only where the times of holds are not known, "
+		"the waits of the function that held it count, and the finding is likely.  If that "
+		"was the disk, the gain is as with no waits for it at all.",
+	.wrong = "If it is only likely: the function waits before it takes the lock or after it "
+		 "releases it.  Or the data must be on disk before another thread may continue.",
 	.verify =
 		"Prepare the data under the lock and write them without it, and compare both with "
 		"hotpath compare.",

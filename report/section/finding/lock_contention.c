@@ -7,7 +7,7 @@
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
-#include "report/section/finding/lock_group.h"
+#include "report/section/finding/lock_during.h"
 #include "report/section/finding/rules.h"
 
 static void group_add(struct hp_survey *survey, const struct hp_lock_group *group)
@@ -17,11 +17,13 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 	char *facts = hp_lock_group_facts(group), *held = hp_lock_group_held(survey, group);
 	struct hp_finding *finding =
 		hp_finding_add(survey, &hp_rule_lock_contention, hp_xstrdup(name));
-	struct hp_text_cell time;
+	struct hp_lock_work work = hp_lock_during_work(survey, group);
+	struct hp_text_cell time, count;
 
-	finding->advice = hp_xprintf("Hold %s for less time, or split it: %s holds it while "
+	finding->advice = hp_xprintf("Hold %s for less time, or split it: %s holds it%s%s%s while "
 				     "other threads wait.",
-				     name, holder);
+				     name, holder, work.name ? ", mostly in " : "",
+				     work.name ? work.name : "", work.name ? "," : "");
 	finding->facts = hp_xprintf("%s; %s", facts, held);
 	finding->gain_ns = hp_lock_group_gain(survey, group);
 	finding->confidence = HP_MEASURED;
@@ -29,6 +31,12 @@ static void group_add(struct hp_survey *survey, const struct hp_lock_group *grou
 	hp_finding_evidence(finding, &hp_waits_section, hp_xstrdup(holder),
 			    hp_xprintf("others waited %s while it held the lock",
 				       hp_format_time(&time, group->holder_ns)));
+	if (work.name)
+		hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, work.function),
+				    hp_xprintf("has %.0f%% of the %s samples with the lock held",
+					       100 * work.share,
+					       hp_format_count(&count, work.samples)));
+	free(work.name);
 	free(name);
 	free(holder);
 	free(facts);
@@ -60,7 +68,9 @@ const struct hp_rule hp_rule_lock_contention = {
 		"held for half of the wall time), and the gain is at least 10% of the wall time.  The "
 		"gain is the wait of the thread that waited longest, with its share of the CPU time "
 		"to sleep and to wake up others; at most the wall time less the busiest thread's own "
-		"work, and less the CPU time spread over all cores.",
+		"work, and less the CPU time spread over all cores.  What the holder mostly does is "
+		"told if at least 60% of its samples with the lock held, and 20 of them, are in one "
+		"function that it calls.",
 	.wrong =
 		"The threads would compete for a core, a disk or another lock instead; or the work "
 		"under the lock cannot be done in parallel.",

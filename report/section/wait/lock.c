@@ -136,6 +136,7 @@ void hp_locks_release(struct hp_locks *locks)
 	free(locks->rows);
 	free(locks->contests);
 	free(locks->holds);
+	free(locks->spans);
 	free(locks->waits);
 	free(locks->orders);
 	free(locks->threads);

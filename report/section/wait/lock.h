@@ -69,6 +69,18 @@ struct hp_lock_hold {
 	uint64_t start;	/* ticks; 0 = not known */
 };
 
+/* One long hold; it stands for `every` of its thread. */
+struct hp_lock_span {
+	uint32_t lock;
+	uint32_t side;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t every;
+	struct hp_lock_place at;
+	uint64_t start;	/* ticks */
+	uint64_t end;
+};
+
 /* A wait that had not ended. */
 struct hp_lock_wait {
 	uint32_t lock;
@@ -129,6 +141,8 @@ struct hp_locks {
 	size_t contest_count;
 	struct hp_lock_hold *holds;
 	size_t hold_count;
+	struct hp_lock_span *spans;
+	size_t span_count;
 	struct hp_lock_wait *waits;
 	size_t wait_count;
 	struct hp_lock_order *orders;	/* sorted by held, taken; each pair once */

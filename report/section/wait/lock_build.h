@@ -28,6 +28,7 @@ struct hp_lock_build {
 	size_t room;
 	size_t contest_room;
 	size_t hold_room;
+	size_t span_room;
 	size_t wait_room;
 	size_t order_room;
 	size_t thread_room;
@@ -71,6 +72,11 @@ void hp_lock_read_uses(struct hp_lock_build *b, const struct hp_waiter *waiter);
 
 void hp_lock_read_waiters(struct hp_lock_build *b, uint64_t at, uint64_t modules);
 void hp_lock_read_births(struct hp_lock_build *b, uint64_t at, uint64_t modules);
+
+/* --- span.c: of the waiter at that offset, whose uses were read --- */
+
+void hp_lock_read_spans(struct hp_lock_build *b, const struct hp_waiter *waiter, uint64_t at,
+			uint64_t modules);
 
 /* --- lock_fold.c --- */
 

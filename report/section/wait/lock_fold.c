@@ -103,6 +103,8 @@ static void fold_sites(struct hp_lock_build *b)
 		locks->posters[i].lock = to[locks->posters[i].lock];
 	for (size_t i = 0; i < locks->hold_count; i++)
 		locks->holds[i].lock = to[locks->holds[i].lock];
+	for (size_t i = 0; i < locks->span_count; i++)
+		locks->spans[i].lock = to[locks->spans[i].lock];
 	for (size_t i = 0; i < locks->wait_count; i++)
 		locks->waits[i].lock = to[locks->waits[i].lock];
 	free(to);

@@ -286,6 +286,7 @@ void hp_lock_read_waiters(struct hp_lock_build *b, uint64_t at, uint64_t modules
 		read_orders(b, waiter.orders);
 		b->locks->untold += waiter.untold;
 		read_held(b, &waiter, at, modules);
+		hp_lock_read_spans(b, &waiter, at, modules);
 		read_wait(b, &waiter, modules);
 	}
 }
