@@ -233,7 +233,7 @@ bool hp_section_is(const char *word, size_t length, const char *section);
 /* True if it names a section, or is `short`, `auto`, or `all`. */
 bool hp_section_is_known(const char *word, size_t length);
 
-/* The known word nearest to an unknown one, `*size` characters of it. */
+/* The known word nearest to an unknown one, `*size` characters of it; NULL = none is near. */
 const char *hp_section_nearest(const char *word, size_t length, size_t *size);
 
 /* The next word of a list, `*length` characters of it; NULL = none. */

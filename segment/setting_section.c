@@ -19,19 +19,22 @@
 static const char words[] = "short|auto|all" HP_SECTION_LIST(WORD, NO_WORD);
 static const char absent[] = HP_SECTION_LIST(NO_WORD, WORD);
 
-/* Some keys have a first part that may be left out. */
-static const char *without_family(const char *section, size_t length)
+/* Some keys have a first part that may be left out: its length, or 0. */
+static size_t family_size(const char *section)
 {
 	static const char *const families[] = { "functions-", "tokio_" };
 
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-		size_t family = strlen(families[i]);
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		if (strncmp(section, families[i], strlen(families[i])) == 0)
+			return strlen(families[i]);
+	return 0;
+}
 
-		if (strncmp(section, families[i], family) == 0 &&
-		    strlen(section) == length + family)
-			return section + family;
-	}
-	return section;
+static const char *without_family(const char *section, size_t length)
+{
+	size_t family = family_size(section);
+
+	return strlen(section) == length + family ? section + family : section;
 }
 
 bool hp_section_is(const char *word, size_t length, const char *section)
@@ -67,7 +70,26 @@ bool hp_section_is_known(const char *word, size_t length)
 
 const char *hp_section_nearest(const char *word, size_t length, size_t *size)
 {
-	return hp_setting_nearest(words, word, length, size);
+	unsigned least = (unsigned)(length + 1) / 2 + 1;
+	const char *nearest = NULL;
+
+	for (const char *at = words; *at; at += strspn(at, "|")) {
+		size_t whole = strcspn(at, "|"), family = family_size(at);
+
+		for (size_t skip = 0;; skip = family) {
+			unsigned distance = hp_near(word, length, at + skip, whole - skip);
+
+			if (distance < least) {
+				least = distance;
+				nearest = at + skip;
+				*size = whole - skip;
+			}
+			if (skip == family)
+				break;
+		}
+		at += whole;
+	}
+	return nearest;
 }
 
 static bool is_short(const char *word, size_t length)

@@ -12,6 +12,7 @@
 
 #include "report/base/exit.h"
 #include "report/base/memory.h"
+#include "segment/setting.h"
 #include "util/assert.h"
 #include "util/near.h"
 
@@ -40,6 +41,29 @@ const char *hp_option_nearest(const char *word, const char *const *words)
 		}
 	}
 	return nearest;
+}
+
+bool hp_option_sections(const char *command, const char *list)
+{
+	const char *word, *nearest;
+	size_t length, size;
+
+	while ((word = hp_section_next(&list, &length))) {
+		bool is_out = *word == '-';
+
+		word += is_out;
+		length -= is_out;
+		if (hp_section_is_known(word, length))
+			continue;
+		nearest = hp_section_nearest(word, length, &size);
+		fprintf(stderr, "%s: %s: no section '%.*s'", command,
+			hp_option_spelled(), (int)length, word);
+		if (nearest)
+			fprintf(stderr, "; the nearest is '%.*s'", (int)size, nearest);
+		fprintf(stderr, "; hotpath help sections lists all\n");
+		return false;
+	}
+	return true;
 }
 
 /* `word` is --name or --name=value. */

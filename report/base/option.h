@@ -47,6 +47,12 @@ int hp_options_read(const struct hp_option_table *table, void *command, int argc
 const char *hp_option_spelled(void);
 
 /*
+ * False, after one line on stderr, if a word of the last option's list names no section: a setting
+ * would only warn, since it must not stop the program.
+ */
+bool hp_option_sections(const char *command, const char *list);
+
+/*
  * `line` complains about a variable's value, and begins with the variable's name.  Fresh, with the
  * name of the last option instead, as the user wrote it.
  */

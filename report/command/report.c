@@ -184,6 +184,8 @@ static bool variable_set(void *command, const struct hp_option_variable *option,
 
 	ask->is_limited |= option->letter == 'n';
 	ask->is_sorted |= option->letter == 's';
+	if (option->letter == 'r' && !hp_option_sections("hotpath report", value))
+		return false;
 	return hp_settings_set(&ask->settings, option->variable, value, say_option,
 			       (void *)(uintptr_t)option->variable);
 }

@@ -119,6 +119,8 @@ static bool variable_set(void *command, const struct hp_option_variable *option,
 {
 	struct run *run = command;
 
+	if (strcmp(option->name, "report") == 0 && !hp_option_sections("hotpath run", value))
+		return false;
 	if (!hp_settings_set(&run->settings, option->variable, value, complain_option,
 			     (void *)(uintptr_t)option->variable))
 		return false;

@@ -22,8 +22,9 @@ reports()
 }
 
 @test "words: an unknown section is reported, and the default is recorded" {
-	"$HP_RUN" --report nonsense "$T/app" 2>"$T/err"
-	reports "'nonsense'; the nearest is '"
+	HOTPATH_REPORT=nonsense "$HP_RUN" "$T/app" 2>"$T/err"
+	reports "Unknown report section: 'nonsense', "
+	run ! grep 'the nearest' "$T/err"
 	grep ' leaf  *100 calls' "$T/err"
 	"$HP_BUILD/hotpath" report -r functions-alloc | grep '^leaf  *100 '
 	HOTPATH_REPORT=threds LD_PRELOAD=$HP_LIB "$T/app" 2>"$T/err"
@@ -32,13 +33,21 @@ reports()
 }
 
 @test "words: an unknown section does not exclude the others" {
-	"$HP_RUN" --report aloc,timing "$T/app" 2>"$T/err"
+	HOTPATH_REPORT=aloc,timing "$HP_RUN" "$T/app" 2>"$T/err"
 	reports "'aloc'; the nearest is "
 	grep '^leaf  *100 ' "$T/err"
 	run ! grep '^threads - ' "$T/err"
-	"$HP_BUILD/hotpath" report -r aloc,timing >"$T/out" 2>"$T/err"
-	reports "'aloc'; the nearest is "
-	grep '^leaf  *100 ' "$T/out"
+}
+
+@test "words: an option with an unknown section is an error, and nothing runs" {
+	run -125 "$HP_RUN" --report cpuu touch "$T/ran"
+	[ "$output" = "hotpath run: --report: no section 'cpuu'; the nearest is 'cpu'; hotpath help sections lists all" ]
+	[ ! -e "$T/ran" ]
+	"$HP_RUN" --report threads,-mutexes "$T/app" 2>"$T/err"
+	run -2 "$HP_BUILD/hotpath" report -r timing,nonsense
+	[ "$output" = "hotpath report: -r: no section 'nonsense'; hotpath help sections lists all" ]
+	run -2 "$HP_BUILD/hotpath" report --report=aloc,timing
+	[[ $output == "hotpath report: --report: no section 'aloc'; the nearest is "* ]]
 }
 
 @test "words: an unknown variable is reported with the nearest" {

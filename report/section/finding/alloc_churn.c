@@ -125,7 +125,7 @@ static void find(struct hp_survey *survey)
 	struct hp_alloc_row *row = hp_site_most(survey, HP_SITE_BLOCKS, &sum);
 	double allocator = allocator_ns(survey), all, gain, share;
 	struct hp_finding *finding;
-	struct hp_text_cell count, time;
+	struct hp_text_cell count, every, time, cpu;
 	uint64_t blocks;
 
 	if (!row || !hp_site_is_named(survey, row) || !hp_survey_has_samples(survey) ||
@@ -141,10 +141,11 @@ static void find(struct hp_survey *survey)
 	finding = hp_finding_add(survey, &hp_rule_alloc_churn, hp_site_name(survey, row));
 	finding->advice = advice_of(finding->subject);
 	finding->facts =
-		hp_xprintf("%s blocks, %.0f%% of all; the allocator takes %s of CPU time "
-			   "(%.0f%%)",
-			   hp_format_count(&count, blocks), 100 * share,
-			   hp_format_time(&time, allocator), 100 * allocator / survey->cpu_ns);
+		hp_xprintf("%s of %s blocks; the allocator takes %s of %s CPU time",
+			   hp_format_count(&count, blocks),
+			   hp_format_count(&every, survey->answer->heap_blocks),
+			   hp_format_time(&time, allocator),
+			   hp_format_time(&cpu, survey->cpu_ns));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_alloc_sites_section, hp_site_row(survey, row),
