@@ -114,7 +114,7 @@ struct hp_settings {
 	uint64_t prometheus_port;	/* the same */
 	uint64_t entries_limit;	/* rows of a list over HTTP */
 	uint64_t tui_interval_ms;	/* of the console */
-	uint64_t tui_tab;	/* its first one, from 1 */
+	uint64_t tui_tab;	/* its first one; 0 = the answers */
 	uint64_t tui_logs;	/* row (from 0) whose log is open; HP_LIMIT_UNSET = none */
 	const char *metrics_host;	/* http://HOST to query; NULL = reads the segment */
 	const char *metrics_bind;	/* an address, as numbers */

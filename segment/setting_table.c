@@ -178,7 +178,7 @@ const struct hp_setting hp_setting_table[] = {
 	  "server for `hotpath console`, at HOTPATH_METRICS_PORT", USER },
 	{ "HOTPATH_TUI_REFRESH_INTERVAL_MS", HP_SETTING_COUNT, AT(tui_interval_ms), "1000",
 	  "100 to 60000", 100, 60000, "refresh interval of `hotpath console`", RECORD },
-	{ "HOTPATH_TUI_TAB", HP_SETTING_COUNT, AT(tui_tab), "1", "1 to 8", 1, 8,
+	{ "HOTPATH_TUI_TAB", HP_SETTING_COUNT, AT(tui_tab), "0", "0 to 8", 0, 8,
 	  "first tab of `hotpath console`", RECORD },
 	{ "HOTPATH_TUI_AUTO_EXPAND_LOGS", HP_SETTING_COUNT, AT(tui_logs), NULL,
 	  "a row, 0 = the first", 0, UINT32_MAX, "row whose log `hotpath console` opens first",

@@ -43,21 +43,26 @@ static cJSON *absent_new(struct hp_report *report, const struct hp_section *sect
 	return list;
 }
 
+void hp_pending_add(const struct hp_snapshot *snapshot, cJSON *answer)
+{
+	/*
+	 * Names found since another answer of this refresh are not used: names
+	 * are cached until the next refresh.
+	 */
+	uint64_t missing = hp_snapshot_missing(snapshot) - snapshot->missing_before;
+
+	if (missing)
+		hp_json_whole(answer, "names_pending", missing);
+}
+
 cJSON *hp_list_json(struct hp_snapshot *snapshot, const struct hp_section *section)
 {
-	uint64_t missing;
 	cJSON *list = section->absent ? absent_new(&snapshot->report, section)
 				      : hp_json_section(&snapshot->report, section);
 
 	hp_ids_settle(&snapshot->ids, section, list);
 	hp_shape_fit(list, section, snapshot->settings.api);
-	/*
-	 * Names found since another answer of this refresh are not used: names
-	 * are cached until the next refresh.
-	 */
-	missing = hp_snapshot_missing(snapshot) - snapshot->missing_before;
-	if (missing)
-		hp_json_whole(list, "names_pending", missing);
+	hp_pending_add(snapshot, list);
 	return list;
 }
 

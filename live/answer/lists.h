@@ -15,6 +15,9 @@ struct cJSON;
  */
 struct hp_answer *hp_list_render(struct hp_snapshot *snapshot, const struct hp_request *request);
 
+/* Adds `names_pending`, if names were missing. */
+void hp_pending_add(const struct hp_snapshot *snapshot, struct cJSON *answer);
+
 /* A section in JSON, fresh. */
 struct cJSON *hp_list_json(struct hp_snapshot *snapshot, const struct hp_section *section);
 

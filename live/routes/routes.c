@@ -111,6 +111,8 @@ static const struct entry entries[] = {
 	ANSWER("/debug/pprof/allocs", hp_pprof_allocs, "the same, allocated memory first"),
 	ANSWER("/debug/pprof/mutex", hp_pprof_mutex, "waits for locks for pprof"),
 	ANSWER("/metrics", hp_metrics_render, "metrics for Prometheus"),
+	ANSWER("/answers", hp_answers_render, "the default report as lines; ?columns=N"),
+	ANSWER("/report.txt", hp_answers_text, "the default report; ?columns=N"),
 	ANSWER("/overview", hp_overview_render, "the whole run, and the contents of each section"),
 	ANSWER("/flame", hp_flame_render, "call trees for flame graphs: time, CPU, waits, bytes"),
 	ANSWER("/timeline", hp_timeline_render,

@@ -186,7 +186,8 @@ static void piece_write(char *piece, const char *gap, size_t *used, const struct
 			FILE *out)
 {
 	size_t width = hp_text_width(piece);
-	bool is_next = *used > LABEL_WIDTH && *used + strlen(gap) + width > look->width;
+	/* A comma may follow. */
+	bool is_next = *used > LABEL_WIDTH && *used + strlen(gap) + width >= look->width;
 
 	if (is_next)
 		fprintf(out, "%.1s\n" LABEL "%s", gap, "", piece);

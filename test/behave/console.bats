@@ -44,7 +44,7 @@ console()
 	tmux="tmux -L hp-$$-$screens -f /dev/null"
 	for word; do line+=" '$word'"; done
 	$tmux new-session -d -s c -x "${size%x*}" -y "${size#*x}" \
-		"cd '$BATS_TEST_TMPDIR'; ${HOTPATH_PERCENTILES:+HOTPATH_PERCENTILES=$HOTPATH_PERCENTILES} ${NO_COLOR:+NO_COLOR=$NO_COLOR} ${HOTPATH_TUI_AUTO_EXPAND_LOGS:+HOTPATH_TUI_AUTO_EXPAND_LOGS=$HOTPATH_TUI_AUTO_EXPAND_LOGS} TERM=${term:-xterm-256color} LC_ALL=${locale:-C.UTF-8} $line; echo exit \$?; stty -a; exec sleep 1000" 3>&-
+		"cd '$BATS_TEST_TMPDIR'; ${HOTPATH_PERCENTILES:+HOTPATH_PERCENTILES=$HOTPATH_PERCENTILES} HOTPATH_TUI_TAB=${tab:-1} ${NO_COLOR:+NO_COLOR=$NO_COLOR} ${HOTPATH_TUI_AUTO_EXPAND_LOGS:+HOTPATH_TUI_AUTO_EXPAND_LOGS=$HOTPATH_TUI_AUTO_EXPAND_LOGS} TERM=${term:-xterm-256color} LC_ALL=${locale:-C.UTF-8} $line; echo exit \$?; stty -a; exec sleep 1000" 3>&-
 }
 
 screen()
@@ -138,9 +138,9 @@ own_port()
 	for size in 80x24 60x16 200x60; do
 		console -r 100 "$pid"
 		shows '^sell  *[1-9]'
-		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '1 Function .*Calls' '1 What to do' '1 Function .*Bound' '2 Channel' '2 the program read no FILE' '2 .*' '2 RwLock' \
+		for expected in '1 Function .*Total' '1 CPU' '1 Calls' '1 Function .*Calls' '1 Function .*Bound' '2 Channel' '2 the program read no FILE' '2 .*' '2 RwLock' \
 			'2 Mutex' '3 .*' '4 Thread' '4 Function' '4 Program' '4 Thread .*Mostly' '5 .*' '6 No event' '7 Call path' \
-			'7 Call path' '7 Function' '8 Object' '8 Thread' '8 all pairs' '8 Label' '8 none' '8 none' '8 none'; do
+			'7 Call path' '7 Function' '8 Object' '8 Thread' '8 all pairs' '8 Label' '8 none' '8 none' '8 none' '0 \(time\|CPU\|threads\) ' '0 What to do'; do
 			press "${expected%% *}"
 			case $expected in
 			'1 CPU') shows '^Function .*%\|  ' ;;
@@ -395,9 +395,9 @@ own_port()
 		/▾ price / { whole = $3 } /▾ sell |▸ sell / { sum += $3 }
 		/[▾▸] pack / { sum += $3 } /[▾▸] shop::main / { sum += $3 }
 		END { if (!whole || sum != whole) { print sum, whole; exit 1 } }'
-	press 1 1 1 u
+	press 1 1 u
 	shows 'Callers of price'
-	press 1 1 1 1 u
+	press 1 1 1 u
 	shows 'u works on a function in Timing'
 	press c
 	shows 'this key is for the view CPU'
@@ -455,7 +455,7 @@ own_port()
 	shows 'Calls▼'
 	click 6 18
 	shows 'Calls▲'
-	click 2 15
+	click 2 25
 	shows '^programs/console.c'
 	click 3 31
 	shows '^prices'
@@ -469,7 +469,7 @@ own_port()
 	$tmux new-session -d -s c -x 80 -y 24 "exec unshare -n sh -c '
 		(cat \"$BATS_TEST_TMPDIR/go\" >/dev/null
 		LD_PRELOAD=$HP_LIB exec \"$T/shop\" \"$BATS_TEST_TMPDIR/end\") >/dev/null 2>&1 </dev/null &
-		TERM=xterm-256color LC_ALL=C.UTF-8 exec \"$HP_BUILD/hotpath\" console -r 100'" 3>&-
+		HOTPATH_TUI_TAB=1 TERM=xterm-256color LC_ALL=C.UTF-8 exec \"$HP_BUILD/hotpath\" console -r 100'" 3>&-
 	shows 'Waiting for a profiled program'
 	shows 'hotpath-run'
 	echo >"$BATS_TEST_TMPDIR/go"
@@ -499,7 +499,7 @@ comes_back_as_it_was()
 	unshare -n true 2>/dev/null || skip "no network namespaces here"
 	$tmux new-session -d -s c -x 80 -y 24 "exec unshare -n sh -c '
 		for i in 1 2; do LD_PRELOAD=$HP_LIB \"$T/shop\" \"$BATS_TEST_TMPDIR/end\" >/dev/null 2>&1 </dev/null & echo \$! >$BATS_TEST_TMPDIR/\$i; done
-		TERM=xterm-256color LC_ALL=C.UTF-8 exec \"$HP_BUILD/hotpath\" console -r 100'" 3>&-
+		HOTPATH_TUI_TAB=1 TERM=xterm-256color LC_ALL=C.UTF-8 exec \"$HP_BUILD/hotpath\" console -r 100'" 3>&-
 	both()
 	{
 		on_screen "shop .* $(cat "$BATS_TEST_TMPDIR/1") " && on_screen "shop .* $(cat "$BATS_TEST_TMPDIR/2") "
@@ -694,7 +694,7 @@ comes_back_as_it_was()
 @test "console: stops and continues with the shell's job control" {
 	$tmux new-session -d -s c -x 80 -y 24 "env PS1='ready> ' TERM=xterm-256color LC_ALL=C.UTF-8 bash --norc -i" 3>&-
 	shows '^ready>'
-	press -l "'$HP_BUILD/hotpath' console -r 100 $pid"
+	press -l "'$HP_BUILD/hotpath' console -r 100 -T 1 $pid"
 	press Enter
 	shows '^sell  *[1-9]'
 	press C-z
@@ -724,7 +724,7 @@ comes_back_as_it_was()
 		LD_PRELOAD=$HP_LIB HOTPATH_METRICS_SERVER_OFF=1 "$T/shop" >first 2>/dev/null &
 		dead=$!
 		eventually grep up first
-		terminal "'$HP_BUILD/hotpath' console -r 100 $dead"
+		terminal "'$HP_BUILD/hotpath' console -r 100 -T 1 $dead"
 		eventually on_screen "pid $dead .*Live"
 		eventually on_screen '^sell  *[1-9]'
 		# Nobody is left to report that it ended; the console may not have noticed yet.
@@ -759,7 +759,7 @@ comes_back_as_it_was()
 		eventually stays && echo "still ended" || screen
 		# On request it is found again.
 		$tmux kill-server
-		terminal "'$HP_BUILD/hotpath' console -r 100 $other"
+		terminal "'$HP_BUILD/hotpath' console -r 100 -T 1 $other"
 		eventually on_screen "pid $other .*Live"
 		echo "found"
 		$tmux kill-server
@@ -845,4 +845,20 @@ END
 	shows '^shop .*[0-9]%'
 	press 7
 	shows 'this server has no such list'
+}
+
+@test "console: begins with the answers: the same lines as the report" {
+	size=80x60
+	HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/ended.hp "$HP_BUILD/hotpath-run" gcc -g -o "$T/ended" -x c - \
+		<<<'int main(void) { return 0; }'
+	tab=0 console "$T/ended.hp"
+	shows '^ Report  Findings'
+	shows '^CPU  *[0-9]'
+	COLUMNS=80 env -u HOTPATH_REPORT "$HP_BUILD/hotpath" report "$T/ended.hp" 2>&1 | sed '/^next: /d; s/ *$//; /^$/d' >"$BATS_TEST_TMPDIR/report"
+	screen | sed -n '/^\[hotpath\]/,59p' | sed 's/ *$//; /^$/d' >"$BATS_TEST_TMPDIR/shown"
+	diff "$BATS_TEST_TMPDIR/report" "$BATS_TEST_TMPDIR/shown"
+	press 0
+	shows 'No known pattern\|^What to do'
+	press 1
+	shows '^ Timing'
 }

@@ -104,10 +104,11 @@ static void tabs_draw(struct hp_app *app)
 
 	hp_put(1, 0, hp_screen.width, HP_INK_TAB, HP_LEFT, HP_CUT_END, "");
 	for (size_t i = 0; i < HP_TAB_COUNT; i++) {
-		int width = hp_print(1, x, i == app->tab ? HP_INK_TAB_ON : HP_INK_TAB, "%zu %s",
-				     i + 1, is_brief ? hp_tabs()[i].brief : hp_tabs()[i].name);
+		size_t tab = (i + HP_TAB_ANSWERS) % HP_TAB_COUNT;
+		int width = hp_print(1, x, tab == app->tab ? HP_INK_TAB_ON : HP_INK_TAB, "%zu %s",
+				     i, is_brief ? hp_tabs()[tab].brief : hp_tabs()[tab].name);
 
-		hp_spot_add(app, HP_SPOT_TAB, (int)i, 1, x, width);
+		hp_spot_add(app, HP_SPOT_TAB, (int)tab, 1, x, width);
 		x += width + 1;
 	}
 }
@@ -321,6 +322,7 @@ static const char *const keys_shown[][2] = {
 static void keys_draw(const struct hp_app *app)
 {
 	const struct hp_view_state *state = &app->views[app->tab][app->sub[app->tab]];
+	enum hp_form form = state->view->form;
 	int y = hp_screen.height - 1, x = 0;
 
 	if (app->is_typing) {
@@ -331,9 +333,11 @@ static void keys_draw(const struct hp_app *app)
 	}
 	for (size_t i = 0; i < sizeof(keys_shown) / sizeof(keys_shown[0]); i++) {
 		const char *key = keys_shown[i][0], *what = keys_shown[i][1];
+		bool is_of_rows = strcmp(key, "<>") == 0 || strcmp(key, "i") == 0;
 		bool is_of_form = strcmp(key, "Space") == 0, is_of_cpu = strcmp(key, "c") == 0;
 
-		if ((is_of_form && state->view->form == HP_FORM_LIST) ||
+		if ((is_of_form && (form == HP_FORM_LIST || form == HP_FORM_TEXT)) ||
+		    (is_of_rows && form == HP_FORM_TEXT) ||
 		    (is_of_cpu && strcmp(state->view->name, "CPU") != 0) ||
 		    (strcmp(key, "o") == 0 && !state->view->logs) ||
 		    (strcmp(key, "a") == 0 && !app->is_local))
@@ -352,6 +356,7 @@ void hp_app_draw(struct hp_app *app)
 
 	hp_screen_begin();
 	app->spot_count = 0;
+	app->width = hp_screen.width;
 	title_draw(app);
 	tabs_draw(app);
 	views_draw(app);

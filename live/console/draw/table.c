@@ -7,6 +7,7 @@
  * of their `keep`, lowest first; texts are shortened before that. Remaining
  * space goes to bars beside the share.
  */
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,6 +305,24 @@ static void row_draw(const struct hp_table *table, size_t place, const struct la
 		       share / most);
 }
 
+/* Headings begin at the left. */
+static void text_draw(struct hp_table *table, struct hp_area area)
+{
+	size_t height = (size_t)area.height;
+
+	table->top = table->chosen + height <= table->count ? table->chosen
+		     : table->count > height		     ? table->count - height
+							     : 0;
+	for (size_t i = 0; i < height && table->top + i < table->count; i++) {
+		const struct hp_table_row *row = &table->rows[table->top + i];
+		const cJSON *line = hp_json_at(row->data, table->fields->key);
+		const char *text = cJSON_IsString(line) ? line->valuestring : "";
+
+		hp_put(area.y + (int)i, area.x, area.width,
+		       *text == ' ' ? HP_INK_PLAIN : HP_INK_STRONG, HP_LEFT, HP_CUT_END, text);
+	}
+}
+
 void hp_draw_table(struct hp_table *table, struct hp_area area, bool has_focus, struct hp_app *app,
 		   struct hp_area *rows)
 {
@@ -314,6 +333,11 @@ void hp_draw_table(struct hp_table *table, struct hp_area area, bool has_focus, 
 	*rows = (struct hp_area){ area.y + 1, area.x, area.height - 1, area.width };
 	if (area.height < 1 || area.width < 4)
 		return;
+	if (table->form == HP_FORM_TEXT) {
+		*rows = area;
+		text_draw(table, area);
+		return;
+	}
 	layout_make(table, area.width, &layout);
 	head_draw(table, &layout, area, app);
 	height = rows->height > 0 ? (size_t)rows->height : 0;

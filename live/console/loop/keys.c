@@ -583,8 +583,10 @@ static void click(struct hp_app *app, const struct hp_press *press)
 
 void hp_app_press(struct hp_app *app, const struct hp_press *press)
 {
-	if (press->key != HP_KEY_RESIZE)
+	if (press->key != HP_KEY_RESIZE) {
 		hp_app_seek_end(app);
+		app->is_used = true;
+	}
 	if (app->popup != HP_POPUP_NONE) {
 		popup_press(app, press->key);
 		return;
@@ -598,8 +600,8 @@ void hp_app_press(struct hp_app *app, const struct hp_press *press)
 		click(app, press);
 		return;
 	}
-	if (press->key >= '1' && press->key <= '9') {
-		tab_press(app, press->key - '1');
+	if (press->key >= '0' && press->key < '0' + HP_TAB_COUNT) {
+		tab_press(app, HP_TAB_OF(press->key - '0'));
 		return;
 	}
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {

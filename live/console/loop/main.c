@@ -52,7 +52,7 @@ static const char usage_text[] =
 	"  -H, --metrics-host=URL        and host, as http://HOST (HOTPATH_METRICS_HOST)\n"
 	"  -t, --metrics-auth-token=T    with this token (HOTPATH_METRICS_AUTH_TOKEN)\n"
 	"  -r, --refresh-interval=MS     100 to 60000 (HOTPATH_TUI_REFRESH_INTERVAL_MS, 1000)\n"
-	"  -T, --tab=N                   begin with this tab, 1 to 8 (HOTPATH_TUI_TAB)\n"
+	"  -T, --tab=N                   begin with this tab, 0 to 8 (HOTPATH_TUI_TAB)\n"
 	"  -h, --help                    this\n\n"
 	"? lists the keys. NO_COLOR=1 disables colours.\n";
 
@@ -261,8 +261,10 @@ static int show(struct wish *wish, struct hp_origin *origin)
 	}
 	hp_app_init(&app, origin->name, interval);
 	app.is_local = !wish->is_http;
-	app.tab = (unsigned)settings->tui_tab - 1;
+	app.tab = HP_TAB_OF(settings->tui_tab);
 	app.logs_row = settings->tui_logs;
+	if (app.logs_row != HP_LIMIT_UNSET && app.tab == HP_TAB_ANSWERS)
+		app.tab = 0;	/* functions have logs */
 	ended = hp_loop_run(&app, feed);
 	hp_viewer_close();
 	hp_screen_close();

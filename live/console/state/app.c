@@ -25,6 +25,8 @@ void hp_app_init(struct hp_app *app, const char *source, uint32_t interval_ms)
 	*app = (struct hp_app){ .source = source, .interval_ms = interval_ms };
 	app->phase = HP_PHASE_WAITS;
 	app->logs_row = HP_LIMIT_UNSET;
+	app->tab = HP_TAB_ANSWERS;
+	app->width = 80;
 	app->asked_ns = hp_clock_raw_ns();
 	hp_trend_init(&app->trend);
 	for (size_t tab = 0; tab < HP_TAB_COUNT; tab++)
@@ -101,7 +103,11 @@ static void list_path_make(const struct hp_app *app, const struct hp_view *view,
 {
 	const char *mark = strchr(view->route, '%');
 
-	if (!mark)
+	size_t size = strlen(view->route);
+
+	if (view->route[size - 1] == '$')
+		snprintf(path, HP_FEED_PATH, "%.*s%d", (int)size - 1, view->route, app->width);
+	else if (!mark)
 		snprintf(path, HP_FEED_PATH, "%s", view->route);
 	else if (app->function_id > 0)
 		snprintf(path, HP_FEED_PATH, "%.*s%.0f%s", (int)(mark - view->route), view->route,
@@ -330,6 +336,8 @@ static void list_take(struct hp_app *app, struct hp_news *news)
 			list_path_make(app, state->view, path);
 			if (strcmp(news->path, path) != 0)
 				continue;
+			if (news->heard.status == 404 && tab == HP_TAB_ANSWERS && !app->is_used)
+				app->tab = 0;	/* the crate's server has no report */
 			if (app->status.news && strcmp(news->path, THREADS_PATH) == 0 &&
 			    news->json && !hp_trend_is_in(app->status.news->json))
 				hp_trend_add_threads(&app->trend, news->json);

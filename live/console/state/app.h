@@ -72,6 +72,8 @@ struct hp_app {
 	uint32_t interval_ms;
 	bool is_local;	/* by its segment; else over HTTP */
 
+	int width;	/* of the screen */
+	bool is_used;	/* a key was pressed */
 	unsigned tab;
 	unsigned sub[HP_TAB_COUNT];
 	struct hp_view_state views[HP_TAB_COUNT][HP_TAB_VIEWS];

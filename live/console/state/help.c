@@ -5,7 +5,7 @@
 #include "live/console/state/help.h"
 
 const struct hp_key_help hp_key_helps[] = {
-	{ "1 … 8", "tab; the same digit again: its next view" },
+	{ "0 … 8", "tab; the same digit again: its next view" },
 	{ "[ ]  Tab", "previous view, next view" },
 	{ "j k  ↑ ↓", "line; PgUp PgDn page; gg G Home End first, last" },
 	{ "< >", "sort by the column to the left, right" },

@@ -47,6 +47,8 @@ static uint64_t key_of(const struct hp_table *table, const struct hp_table_row *
 	for (size_t i = 0; i < table->column_count; i++)
 		if (table->columns[i].field->kind == HP_KIND_NAME)
 			key = mix(key, hp_table_cell(table, row, &table->columns[i], room));
+	if (table->form == HP_FORM_TEXT)
+		return row->place * 2 | 1;
 	if (table->form == HP_FORM_TREE)
 		return key | 1;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -203,6 +205,8 @@ static int compare_places(const void *left, const void *right, void *context)
 
 	if (x != y)
 		return x < y ? -1 : 1;
+	if (all->table->form == HP_FORM_TEXT)
+		return a->place < b->place ? -1 : 1;
 	if (all->table->sort < 0 && all->table->form == HP_FORM_TREE) {
 		double left_ns = number_at(a, "inclusive_ns"),
 		       right_ns = number_at(b, "inclusive_ns");

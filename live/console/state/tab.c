@@ -467,11 +467,12 @@ static const struct hp_view *const runtime_views[] = { &runtime, NULL };
 
 const struct hp_tab hp_tab_table[HP_TAB_COUNT] = {
 	{ "Functions", "Func", functions_views, OF(TIMING) | OF(CPU) | OF(MIXED) },
-	{ "Data Flow", "Flow", flow_views, OF(CHANNEL) },
+	{ "Flow", "Flow", flow_views, OF(CHANNEL) },
 	{ "I/O", "I/O", io_views, 0 },
 	{ "Threads", "Thr", thread_views, OF(THREAD) },
 	{ "Debug", "Dbg", debug_views, 0 },
 	{ "Runtime", "Run", runtime_views, 0 },
 	{ "Memory", "Mem", hp_memory_views, OF(MEMORY) },
 	{ "Waits", "Wait", hp_wait_views, OF(WAIT) },
+	{ "Answers", "Ans", hp_answer_views, OF(ANSWER) },
 };

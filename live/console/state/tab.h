@@ -39,6 +39,7 @@ enum hp_form {
 	HP_FORM_LIST,
 	HP_FORM_TREE,	/* rows name their parents */
 	HP_FORM_FRAMES,	/* a row unfolds to its call path, `frames` in `raw` */
+	HP_FORM_TEXT,	/* lines of text in its only column, without a heading */
 };
 
 struct hp_note {
@@ -53,7 +54,7 @@ struct hp_view {
 	const char *name;
 	const char *brief;	/* if space is short */
 	const char *about;	/* replaces the description of a report; may be NULL */
-	const char *route;	/* % = id of the selected function */
+	const char *route;	/* % = id of the selected function, $ at its end = the screen's width */
 	enum hp_form form;
 	const char *rows[2];	/* arrays; the second if the first is absent or not wanted */
 	const char *raw[2];
@@ -76,7 +77,11 @@ struct hp_tab {
 	unsigned subjects;	/* bits, enum hp_subject: also has views of these sections */
 };
 
-#define HP_TAB_COUNT 8
+#define HP_TAB_COUNT 9
+#define HP_TAB_ANSWERS 8	/* shown first, with the digit 0: the others keep the crate's digits */
+#define HP_TAB_OF(digit) ((unsigned)((digit) + HP_TAB_ANSWERS) % HP_TAB_COUNT)
+
+#define HP_ANSWERS_ROUTE "/answers?columns="
 
 /* Created once, never freed. Sections without a view here get one after the others. */
 const struct hp_tab *hp_tabs(void);

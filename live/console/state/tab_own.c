@@ -173,3 +173,21 @@ static const struct hp_view barriers = {
 const struct hp_view *const hp_memory_views[] = { &sites, &leaks, NULL };
 const struct hp_view *const hp_wait_views[] = { &waits, &waiting,  &order, &conds,
 						&sems,	&barriers, NULL };
+
+/* --- 0 Answers --- */
+
+static const struct hp_field line_fields[] = {
+	{ "Line", "line", NULL, HP_KIND_NAME, 9, false },
+};
+
+static const struct hp_view answers = {
+	.name = "Report",
+	.about = "What the report would say now.",
+	.route = HP_ANSWERS_ROUTE "$",
+	.form = HP_FORM_TEXT,
+	.rows = { "data" },
+	FIELDS(line_fields),
+	.empty = "there is no report yet",
+};
+
+const struct hp_view *const hp_answer_views[] = { &answers, NULL };

@@ -18,5 +18,6 @@ extern const struct hp_tab hp_tab_table[HP_TAB_COUNT];
 
 extern const struct hp_view *const hp_memory_views[];
 extern const struct hp_view *const hp_wait_views[];
+extern const struct hp_view *const hp_answer_views[];
 
 #endif

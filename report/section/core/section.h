@@ -40,6 +40,7 @@ enum hp_subject {
 	HP_SUBJECT_WAIT,
 	HP_SUBJECT_THREAD,
 	HP_SUBJECT_LOOP,
+	HP_SUBJECT_ANSWER,
 };
 
 /* The meaning of `~` below the tables that have one. */
