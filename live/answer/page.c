@@ -29,7 +29,8 @@ struct hp_answer *hp_overview_render(struct hp_snapshot *snapshot, const struct 
 }
 
 /* Fresh; NULL = no memory. */
-static char *answers_of(struct hp_snapshot *snapshot, const struct hp_request *request, size_t *size)
+static char *answers_of(struct hp_snapshot *snapshot, const struct hp_request *request,
+			size_t *size)
 {
 	uint64_t columns = hp_request_number(request, "columns", COLUMNS, COLUMNS_MAX);
 	struct hp_look look = { .width = columns < COLUMNS_MIN ? COLUMNS_MIN : columns };

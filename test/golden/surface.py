@@ -481,11 +481,11 @@ def console(place, known=""):
         with Console(place, size, known) as one:
             now = one.shown("start")
             tabs = len(re.findall(r"(?:^| )\d (?=\S)", now.splitlines()[1]))
-            for tab in range(1, tabs + 1):
+            for tab in range(tabs):
                 views = None
                 count = 0
                 while views is None or count < views:
-                    if tab > 1 or count:
+                    if tab or count:
                         one.press(str(tab))
                         now = one.shown(f"tab {tab} view {count + 1}", now)
                     views = len(re.split(r"\s{2,}|\s*\[.*", now.splitlines()[2].strip().split("  [")[0].strip()))

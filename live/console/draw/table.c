@@ -311,8 +311,8 @@ static void text_draw(struct hp_table *table, struct hp_area area)
 	size_t height = (size_t)area.height;
 
 	table->top = table->chosen + height <= table->count ? table->chosen
-		     : table->count > height		     ? table->count - height
-							     : 0;
+		     : table->count > height		    ? table->count - height
+							    : 0;
 	for (size_t i = 0; i < height && table->top + i < table->count; i++) {
 		const struct hp_table_row *row = &table->rows[table->top + i];
 		const cJSON *line = hp_json_at(row->data, table->fields->key);
