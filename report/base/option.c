@@ -56,8 +56,8 @@ bool hp_option_sections(const char *command, const char *list)
 		if (hp_section_is_known(word, length))
 			continue;
 		nearest = hp_section_nearest(word, length, &size);
-		fprintf(stderr, "%s: %s: no section '%.*s'", command,
-			hp_option_spelled(), (int)length, word);
+		fprintf(stderr, "%s: %s: no section '%.*s'", command, hp_option_spelled(),
+			(int)length, word);
 		if (nearest)
 			fprintf(stderr, "; the nearest is '%.*s'", (int)size, nearest);
 		fprintf(stderr, "; hotpath help sections lists all\n");

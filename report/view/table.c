@@ -275,16 +275,16 @@ static bool has_twin(struct grid *grid, size_t row)
 }
 
 /* Rows that would look the same get more specific names. */
-static void twins_tell_apart(struct grid *grid)
+static void twins_name(struct grid *grid, enum hp_alloc_detail detail)
 {
 	bool *is_twin = hp_xcalloc(grid->list.shown, sizeof(*is_twin));
 
 	for (size_t row = 0; row < grid->list.shown; row++)
 		is_twin[row] = has_twin(grid, row);
 	for (size_t row = 0; row < grid->list.shown; row++) {
-		char *name = is_twin[row]
-				     ? hp_alloc_row_lined_name(grid->report, grid->list.rows[row])
-				     : NULL;
+		char *name = is_twin[row] ? hp_alloc_row_lined_name(grid->report,
+								    grid->list.rows[row], detail)
+					  : NULL;
 
 		if (!name)
 			continue;
@@ -294,6 +294,13 @@ static void twins_tell_apart(struct grid *grid)
 		free(name);
 	}
 	free(is_twin);
+}
+
+/* By the lines of their callers; those of one line by the address of the call. */
+static void twins_tell_apart(struct grid *grid)
+{
+	twins_name(grid, HP_ALLOC_LINES);
+	twins_name(grid, HP_ALLOC_ADDRESSES);
 }
 
 static void cells_make(struct grid *grid)

@@ -244,3 +244,21 @@ steady()
 	[ "$(jq '[.alloc_sites.raw[] | select(.total_bytes == 0) | .count] | add' "$T/report")" = 2 ]
 	[ "$(jq '[.leaks.raw[] | select(.live_bytes == 0) | .live_count] | add' "$T/report")" = 1 ]
 }
+
+@test "views: calls in one line are told apart by their addresses" {
+	cat >"$T/line.cc" <<-'END'
+		#include <vector>
+		int main()
+		{
+			std::vector<long> a, b;
+			for (long i = 0; i < 1000; i++) { a.push_back(i); b.push_back(i); }
+			return a.size() == b.size() + 1;
+		}
+	END
+	g++ -g -O2 -o "$T/line" "$T/line.cc"
+	env -u HOTPATH_OUTPUT_PATH COLUMNS=120 HOTPATH_OUTPUT_FORMAT=table HOTPATH_REPORT=alloc-sites \
+		"$HP_BUILD/hotpath-run" "$T/line" 2>"$T/text"
+	cat "$T/text"
+	[ "$(grep -c '^main .*:5 +0x[0-9a-f]* (vector::push_back)' "$T/text")" = 2 ]
+	[ -z "$(sed -n 's/^\(main .*)\)  .*/\1/p' "$T/text" | sort | uniq -d)" ]
+}

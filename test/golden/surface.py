@@ -109,7 +109,7 @@ def sections(place):
     for key in SECTIONS:
         for word in spellings(key):
             status, out, error = place.report("-r", word, "-f", "json")
-            names = [name for name in json.loads(out) if name not in ("type", "version", "meta", "summary")]
+            names = [name for name in json.loads(out or "{}") if name not in ("type", "version", "meta", "summary")]
             print(f"{word}: {status} {' '.join(names) or '-'}")
             for line in error.decode().splitlines():
                 print("   ", line.split(";")[0])

@@ -144,8 +144,7 @@ static void find(struct hp_survey *survey)
 		hp_xprintf("%s of %s blocks; the allocator takes %s of %s CPU time",
 			   hp_format_count(&count, blocks),
 			   hp_format_count(&every, survey->answer->heap_blocks),
-			   hp_format_time(&time, allocator),
-			   hp_format_time(&cpu, survey->cpu_ns));
+			   hp_format_time(&time, allocator), hp_format_time(&cpu, survey->cpu_ns));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_alloc_sites_section, hp_site_row(survey, row),

@@ -56,8 +56,11 @@ static bool is_main(const char *name)
 
 /* The text after the function: file:line, or in code without names the place in the file. */
 static char *place_text(const char *name, const struct hp_alloc_step *step,
-			const struct hp_frame_line *frame)
+			const struct hp_frame_line *frame, enum hp_alloc_detail detail)
 {
+	if (frame->file && frame->line && detail == HP_ALLOC_ADDRESSES)
+		return hp_xprintf("%s %s:%d +0x%" PRIx64, name, hp_name_file(frame->file),
+				  frame->line, step->address - 1);
 	if (frame->file && frame->line)
 		return hp_xprintf("%s %s:%d", name, hp_name_file(frame->file), frame->line);
 	if (name[0] == '[')
@@ -174,7 +177,8 @@ static char *callers_add(char *whole, struct walk walk)
 }
 
 /* function file:line, and its callers behind arrows. */
-static char *site_name(struct hp_report *report, const struct hp_alloc_row *row, bool has_lines)
+static char *site_name(struct hp_report *report, const struct hp_alloc_row *row,
+		       enum hp_alloc_detail detail)
 {
 	struct hp_alloc_view *view = hp_alloc_view(report);
 	uint32_t from = hp_alloc_told(view, row->step);
@@ -192,7 +196,7 @@ static char *site_name(struct hp_report *report, const struct hp_alloc_row *row,
 	told = (size_t)(frame - place->frames);
 	is_whole = is_main(frame->name);
 	name = short_name(report, frame->name);
-	whole = place_text(name, step, frame);
+	whole = place_text(name, step, frame, detail);
 	free(name);
 	library = library_text(report, row->step, from, place, told);
 	if (library) {
@@ -202,17 +206,19 @@ static char *site_name(struct hp_report *report, const struct hp_alloc_row *row,
 		whole = name;
 	}
 	return is_whole ? whole
-			: callers_add(whole, (struct walk){ report, from, told, has_lines });
+			: callers_add(whole, (struct walk){ report, from, told,
+							    detail != HP_ALLOC_PLAIN });
 }
 
-char *hp_alloc_row_lined_name(struct hp_report *report, const void *row)
+char *hp_alloc_row_lined_name(struct hp_report *report, const void *row,
+			      enum hp_alloc_detail detail)
 {
 	const struct hp_alloc_row *site = row;
 	char *name, *clean;
 
 	if (site->charge || site->is_function)
 		return NULL;
-	name = site_name(report, site, true);
+	name = site_name(report, site, detail);
 	clean = hp_text_clean(name);
 	free(name);
 	return clean;
@@ -229,7 +235,7 @@ const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row
 	if (row->name)
 		return row->name;
 	name = row->is_function ? hp_xstrdup(hp_frames_function(view->frames, row->function))
-				: site_name(report, row, false);
+				: site_name(report, row, HP_ALLOC_PLAIN);
 	row->name = hp_text_clean(name);
 	hp_alloc_name_note(view, row, pending);
 	free(name);

@@ -148,7 +148,14 @@ const char *hp_alloc_row_name(struct hp_report *report, struct hp_alloc_row *row
 struct hp_alloc_sampled hp_alloc_row_sampled(struct hp_report *report,
 					     const struct hp_alloc_row *row);
 
-/* The name of a call path with the line of each call, fresh: paths of equal names differ there; NULL = a function. */
-char *hp_alloc_row_lined_name(struct hp_report *report, const void *row);
+enum hp_alloc_detail {
+	HP_ALLOC_PLAIN,
+	HP_ALLOC_LINES,	/* the line of each call */
+	HP_ALLOC_ADDRESSES,	/* and the address of the innermost call in its file: two may be in one line */
+};
+
+/* The name of a call path with more detail, fresh: paths of equal names differ there; NULL = a function. */
+char *hp_alloc_row_lined_name(struct hp_report *report, const void *row,
+			      enum hp_alloc_detail detail);
 
 #endif
