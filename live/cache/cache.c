@@ -104,12 +104,16 @@ struct hp_answer *hp_cache_peek(struct hp_cache *cache, const struct hp_request 
 	return answer;
 }
 
-/* Clients that refresh every second get the names a second later. */
+/*
+ * Clients that refresh every second get the names a second later. Findings are sentences with names:
+ * "lock teller" for a lock whose name has not arrived would be wrong.
+ */
 static uint64_t patience_of(const struct hp_request *request)
 {
 	const char *path = request->route->path;
 
 	return request->is_once || strcmp(path, "/report") == 0 ||
+			       strcmp(path, "/findings") == 0 ||
 			       strncmp(path, "/debug/pprof/", 13) == 0
 		       ? HP_NAMES_WHOLE_NS
 		       : NAMES_NS;
