@@ -148,8 +148,9 @@ bool hp_wrapper_is_library(const char *name)
 
 bool hp_wrapper_is_outermost(const char *name)
 {
-	return strcmp(name, "main") == 0 || strcmp(name, "start_thread") == 0 ||
-	       strncmp(name, "clone", 5) == 0 || strncmp(name, "__libc_start", 12) == 0;
+	return strcmp(name, "main") == 0 || strcmp(name, "_start") == 0 ||
+	       strcmp(name, "start_thread") == 0 || strncmp(name, "clone", 5) == 0 ||
+	       strncmp(name, "__libc_start", 12) == 0;
 }
 
 bool hp_wrapper_is_plumbing(const char *name)

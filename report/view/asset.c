@@ -28,6 +28,7 @@ ASSET(hp_asset_calltree_js, "report/view/web/calltree.js");
 ASSET(hp_asset_memory_js, "report/view/web/memory.js");
 ASSET(hp_asset_locks_js, "report/view/web/locks.js");
 ASSET(hp_asset_channels_js, "report/view/web/channels.js");
+ASSET(hp_asset_async_js, "report/view/web/async.js");
 ASSET(hp_asset_threads_js, "report/view/web/threads.js");
 ASSET(hp_asset_bound_js, "report/view/web/bound.js");
 ASSET(hp_asset_page_js, "report/view/web/page.js");

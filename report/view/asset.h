@@ -25,6 +25,7 @@ extern const char hp_asset_calltree_js[];
 extern const char hp_asset_memory_js[];
 extern const char hp_asset_locks_js[];
 extern const char hp_asset_channels_js[];
+extern const char hp_asset_async_js[];
 extern const char hp_asset_threads_js[];
 extern const char hp_asset_bound_js[];
 extern const char hp_asset_page_js[];

@@ -29,10 +29,10 @@
 
 /* Scripts in the order in which they need each other. */
 const struct hp_page_file hp_page_files[] = {
-	STYLE(flame),	   STYLE(page),	     SCRIPT(base),   SCRIPT(table),
-	SCRIPT(chart),	   SCRIPT(source),   SCRIPT(flame),  SCRIPT(overview),
-	SCRIPT(functions), SCRIPT(calltree), SCRIPT(memory), SCRIPT(locks),
-	SCRIPT(channels),  SCRIPT(threads),  SCRIPT(bound),  SCRIPT(page),
+	STYLE(flame),	STYLE(page),   SCRIPT(base),	 SCRIPT(table),	    SCRIPT(chart),
+	SCRIPT(source), SCRIPT(flame), SCRIPT(overview), SCRIPT(functions), SCRIPT(calltree),
+	SCRIPT(memory), SCRIPT(locks), SCRIPT(channels), SCRIPT(async),	    SCRIPT(threads),
+	SCRIPT(bound),	SCRIPT(page),
 };
 
 const size_t hp_page_file_count = sizeof(hp_page_files) / sizeof(hp_page_files[0]);

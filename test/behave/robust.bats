@@ -261,7 +261,9 @@ END
 	port=$(port_of scraped)
 	mkdir -p "$T/prometheus"
 	curl -s -m 20 "http://127.0.0.1:$port/metrics" >"$T/metrics"
-	promtool check metrics <"$T/metrics"
+	# The crate's names of gauges are as they are.
+	run promtool check metrics <"$T/metrics"
+	run -1 grep -v "^hotpath_gauge[a-z_]* metric name should not include type 'gauge'$" <<<"$output"
 	web=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	cat >"$T/prometheus/p.yml" <<END
 global: { scrape_interval: 1s }

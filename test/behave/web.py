@@ -106,6 +106,16 @@ def locks_and_channels(page):
     assert page.value("document.querySelector('#view-channels .detail table.small').tBodies[0].rows.length") > 5
 
 
+def events_and_work(page):
+    go(page, "async")
+    captions = page.value("[...document.querySelectorAll('#view-async h2')].map((one) => one.textContent)")
+    assert captions == ["Event loops", "Longest busy spans", "Pools", "Futures", "Streams", "Values"], captions
+    # Three threads, which run, and the values that need no macro; an empty table says why.
+    page.wait("document.querySelectorAll('#view-async .card')[3].querySelector('tbody tr')?.cells[1].textContent === 'thread'")
+    page.wait("[...document.querySelectorAll('#view-async tbody th')].some((one) => one.textContent === 'resident bytes')")
+    page.wait("document.querySelector('#view-async .about').textContent")
+
+
 def memory(page):
     go(page, "memory")
     sees(page, "keep")
@@ -159,10 +169,11 @@ def views(page):
     memory(page)
     page.wait("document.querySelector('#view-memory .detail svg').getAttribute('aria-label').includes('held: now')")
     locks_and_channels(page)
+    events_and_work(page)
     threads(page, True)
     # Narrow as a phone, and dark.
     page.look(400, 800, "dark")
-    for view in ("overview", "functions", "calltree", "memory", "locks", "channels", "threads", "bound"):
+    for view in ("overview", "functions", "calltree", "memory", "locks", "channels", "async", "threads", "bound"):
         go(page, view)
     assert page.value("getComputedStyle(document.body).backgroundColor") == "rgb(13, 17, 23)"
     # With the keyboard only: from the start of the page to the tabs, and into another view.

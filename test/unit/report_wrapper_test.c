@@ -112,3 +112,14 @@ TEST(wrapper, a_star_stands_for_any_text)
 		}
 	}
 }
+
+TEST(wrapper, outermost_functions)
+{
+	static const char *const names[] = { "main", "_start", "start_thread", "clone3",
+					     "__libc_start_main" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		CHECK_STR(hp_wrapper_is_outermost(names[i]) ? "" : names[i], "");
+	CHECK(!hp_wrapper_is_outermost("_start_all"));
+	CHECK(!hp_wrapper_is_outermost("main_loop"));
+}

@@ -13,6 +13,8 @@
 		alloc_lives: ["Lives of blocks", "memory"], direct_maps: ["Direct maps", "memory"], leaks: ["Blocks not freed", "memory"],
 		functions_cpu: ["Functions by CPU", "functions"], offcpu: ["Waits by function", "bound"],
 		bound: ["What functions spend time on", "bound"], channels: ["Channels", "channels"],
+		tokio_runtime: ["Event loops", "async"], pools: ["Pools", "async"],
+		futures: ["Futures", "async"], streams: ["Streams", "async"], debug: ["Values", "async"],
 		rw_locks: ["Reader-writer locks", "locks"], mutexes: ["Mutexes", "locks"],
 		conds: ["Condition variables", "locks"], sems: ["Semaphores", "locks"], barriers: ["Barriers", "locks"],
 		file_locks: ["Locks on files", "locks"], waits: ["Who waited for whom", "locks"],
