@@ -445,3 +445,26 @@ fits()
 	grep -q 'kernel:writev' "$T/vectors.cpu"
 	run ! grep -q 'kernel:do_' "$T/vectors.cpu"
 }
+
+@test "brief: a program's own operator new is its callers' work" {
+	cat >"$T/own_new.cc" <<-'END'
+		#include <cstdlib>
+		#include <new>
+		__attribute__((noinline)) void *operator new(std::size_t size) { return std::malloc(size); }
+		__attribute__((noinline)) void operator delete(void *block) noexcept { std::free(block); }
+		void operator delete(void *block, std::size_t) noexcept { operator delete(block); }
+		__attribute__((noinline)) static void churn(int i)
+		{
+			static long *volatile blocks[1000];
+			operator delete(blocks[i % 1000]);
+			blocks[i % 1000] = new long[4];
+		}
+		int main() { for (int i = 0; i < 4000000; i++) churn(i); return 0; }
+	END
+	g++ -O2 -g -o "$T/own_new" "$T/own_new.cc"
+	"$HP_BUILD/hotpath-run" "$T/own_new" 2>"$T/text"
+	cat "$T/text"
+	grep -q '^CPU  by program function' "$T/text" || skip "too few samples"
+	grep -q '^ *[0-9.]*%  churn ' "$T/text"
+	run ! grep -q '%  operator ' "$T/text"
+}

@@ -11,6 +11,8 @@ load helper
 	gcc -O1 -g -pthread -finstrument-functions -o "$T/planted_calls" "$ROOT/test/behave/programs/planted.c"
 	g++ -O2 -g -pthread -o "$T/planted_cc" "$ROOT/test/behave/programs/planted.cc"
 	gcc -O2 -g -pthread -o "$T/planted_once" "$ROOT/test/behave/programs/planted_once.c"
+	gcc -O2 -g -pthread -o "$T/held" "$ROOT/test/behave/programs/held.c"
+	gcc -O2 -g -pthread -o "$T/digests" "$ROOT/test/behave/programs/digests.c"
 	gcc -O2 -g -o "$T/planted_sql" "$ROOT/test/behave/programs/planted_sql.c" -lsqlite3 || rm -f "$T/planted_sql"
 	run python3 "$ROOT/test/behave/planted.py" "$HP_RUN" "$T"
 	sed 's/^/# /' <<<"$output" >&3

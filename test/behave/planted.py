@@ -8,7 +8,7 @@ is measured without the profiler, in five alternating runs of both; if these sca
 the difference the machine is too busy, and the bound is not judged. If threads mostly waited for a
 core, or the fix gains less than 10 %, no finding is required. Healthy programs have no finding, or
 those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_once`, `planted_cc`, `planted_calls`
-(with hooks), and `planted_sql` where SQLite is."""
+(with hooks), `held`, `digests`, and `planted_sql` where SQLite is."""
 import json
 import os
 import shutil
@@ -69,6 +69,9 @@ FAULTS = [
         ("clears", "clears"),
         ("connections", "connect-per-item"),
     ]],
+    *[(f"held {what}", f"./held {what}", f"./held {what} outside", "lock-across-io")
+      for what in ("sleep", "fsync", "lock")],
+    ("digests", "./digests inside", "./digests outside", "lock-contention"),
     ("inserts", "./planted_sql inserts", "./planted_sql inserts fixed", "prepare-per-item"),
     ("gil", "python3 gil.py", "", "gil"),
     ("shell loop", "dash loop.sh", "", "process-per-item"),
@@ -79,6 +82,7 @@ HEALTHY = [
     *[(f"{name} fixed", f"./planted {name} fixed", "") for name in ("contended", "moves", "long-strings")],
     *[(f"{name} fixed", f"./planted_cc {name} fixed", "") for name in ("search", "shared", "concats", "throws")],
     ("writer", "./planted_cc writer", ""),
+    ("held outside", "./held sleep outside", ""),
     *[(f"{name} fixed", f"./planted_once {name} fixed", "") for name in ("patterns", "clears")],
     ("connections fixed", "./planted_once connections fixed", "socket-io"),  # one byte each
     ("large-pattern", "./planted_once large-pattern", "alloc-churn peak leak"),  # what one regcomp does

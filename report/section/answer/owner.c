@@ -89,8 +89,8 @@ static enum kind kind_of_object(const struct hp_model_object *object)
 }
 
 /*
- * A stub that jumps to a library, and functions that a compiler or the C library adds
- * to each program.
+ * A stub that jumps to a library, functions that a compiler or the C library adds
+ * to each program, and a program's own operator new: its callers own the time.
  */
 static bool is_glue(const char *name)
 {
@@ -99,7 +99,8 @@ static bool is_glue(const char *name)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	return strstr(name, "@plt") != NULL;
+	return strstr(name, "@plt") != NULL || starts_with(name, "operator new") ||
+	       starts_with(name, "operator delete");
 }
 
 static enum kind kind_of(struct build *b, uint32_t function)

@@ -94,7 +94,9 @@ static bool is_computing(const struct hp_survey *survey)
 static const char *cores_text(const struct hp_survey *survey)
 {
 	if (survey->ready_ns > survey->ran_ns)
-		return ", and waits for a core most of the time";
+		return survey->ready_ns > survey->life_ns / 2
+			       ? ", and waits for a core most of the time"
+			       : ", and waits longer for a core than it runs";
 	if (survey->cores > 1 && survey->ran_ns <= ONE_CORE * survey->wall_ns)
 		return ", on one core";
 	return "";
