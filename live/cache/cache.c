@@ -112,8 +112,7 @@ static uint64_t patience_of(const struct hp_request *request)
 {
 	const char *path = request->route->path;
 
-	return request->is_once || strcmp(path, "/report") == 0 ||
-			       strcmp(path, "/findings") == 0 ||
+	return request->is_once || strcmp(path, "/report") == 0 || strcmp(path, "/findings") == 0 ||
 			       strncmp(path, "/debug/pprof/", 13) == 0
 		       ? HP_NAMES_WHOLE_NS
 		       : NAMES_NS;

@@ -109,19 +109,31 @@ static struct blocked blocked_sum(struct hp_survey *survey, const char *function
 	return blocked;
 }
 
+/* The part of all CPU time that is spent in fsync and the like, and in waits for locks. */
+static double part_of_sync(const struct hp_survey *survey)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].marked_ns[HP_SIGN_SYNC] +
+		      (double)survey->costs[i].marked_ns[HP_SIGN_LOCK];
+	return survey->cpu_ns > 0 && ns < survey->cpu_ns ? ns / survey->cpu_ns : 0;
+}
+
 /*
  * Fewer writes to the disk instead of shorter holds (O_SYNC waits without fsync): this also removes
- * all waits for the disk, and those for a core after each.
+ * all waits for the disk, those for a core after each, and the CPU time of the calls.
  */
 static double gain_without_disk(const struct hp_survey *survey)
 {
 	static const enum hp_thread_wait others[] = { HP_THREAD_CHANNEL, HP_THREAD_POLL,
 						      HP_THREAD_SLEEP };
-	double needed = survey->ran_ns / survey->cores;
+	double rest = 1 - part_of_sync(survey);
+	double needed = rest * survey->ran_ns / survey->cores;
 
 	for (size_t i = 0; i < survey->threads->count; i++) {
 		const struct hp_thread_row *row = &survey->threads->rows[i];
-		double own = row->ran_ns;
+		double own = rest * row->ran_ns;
 
 		for (size_t j = 0; j < sizeof(others) / sizeof(others[0]); j++)
 			own += row->waits_ns[others[j]];
@@ -326,7 +338,8 @@ const struct hp_rule hp_rule_lock_across_io = {
 		"descriptor, a child or another lock for at least 30% of the time that it was held.  "
 		"Which waits had the lock is measured; only where the times of holds are not known, "
 		"the waits of the function that held it count, and the finding is likely.  If that "
-		"was the disk, the gain is as with no waits for it at all.",
+		"was the disk, the gain is as with no waits for it, and no CPU time "
+		"in fsync and locks, at all.",
 	.wrong = "If it is only likely: the function waits before it takes the lock or after it "
 		 "releases it.  Or the data must be on disk before another thread may continue.",
 	.verify =
