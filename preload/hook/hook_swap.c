@@ -33,7 +33,7 @@ HP_EXPORT int setcontext(const ucontext_t *to)
 	return hp_real()->setcontext(to);
 }
 
-/* For hp_context_return; 0 = that need not be called. */
+/* The key of what is saved, 0 if contexts are not recorded. Of an uninitialised one it is anything. */
 static uint64_t swap_begin(const ucontext_t *from, const ucontext_t *to)
 {
 	hint(to);
@@ -81,7 +81,7 @@ __asm__(".pushsection .text\n"
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	popq %rdi\n"
 	"	.cfi_adjust_cfa_offset -8\n"
-	"	testq %rax, %rax\n"
+	"	cmpb $0, hp_context_is_used(%rip)\n"
 	"	jne 1f\n"
 	"	jmp *%rdx\n"
 	"1:	movq (%rsp), %r8\n"
@@ -118,7 +118,7 @@ HP_EXPORT int swapcontext(ucontext_t *from, const ucontext_t *to)
 	uint64_t key = swap_begin(from, to);
 	int result;
 
-	if (HP_LIKELY(!key))
+	if (HP_LIKELY(!hp_context_is_used))
 		return hp_real()->swapcontext(from, to);
 	result = hp_real()->swapcontext(from, to);
 	hp_context_return(key, result != 0);
