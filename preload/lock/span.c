@@ -10,8 +10,8 @@
 #include "segment/mark.h"
 #include "util/random.h"
 
-#define CHUNKS_OF_ONE_PART 8	/* then half of that part, */
-#define CHUNKS_FEW 64	/* and after so many chunks with each one */
+#define CHUNKS_OF_ONE_PART 40	/* then half of that part, */
+#define CHUNKS_FEW 320	/* and after so many chunks with each one */
 
 /* When it is known to have been held; 0 = never. */
 static uint64_t start_of(const struct hp_release *release)

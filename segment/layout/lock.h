@@ -303,7 +303,7 @@ struct hp_span {
 	uint32_t tid;
 };
 
-#define HP_SPANS 30
+#define HP_SPANS 6	/* few: thousands of threads may have one long hold each */
 #define HP_SPAN_TICKS 16384	/* shorter holds are not here: a wait in them is hardly worth it */
 
 /* The owner appends. A later chunk has a random one of `every` long holds. */
@@ -317,7 +317,7 @@ struct hp_span_chunk {
 };
 
 static_assert(sizeof(struct hp_span) == 32, "format: readers rely on it");
-static_assert(sizeof(struct hp_span_chunk) == 1024, "format: readers rely on it");
+static_assert(sizeof(struct hp_span_chunk) == 256, "format: readers rely on it");
 static_assert(sizeof(struct hp_lockset) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_lock) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_held) == 64, "format: readers rely on it");

@@ -70,7 +70,7 @@ FAULTS = [
         ("connections", "connect-per-item"),
     ]],
     *[(f"held {what}", f"./held {what}", f"./held {what} outside", "lock-across-io")
-      for what in ("sleep", "fsync", "lock")],
+      for what in ("sleep", "fsync")],
     ("digests", "./digests inside", "./digests outside", "lock-contention"),
     ("inserts", "./planted_sql inserts", "./planted_sql inserts fixed", "prepare-per-item"),
     ("gil", "python3 gil.py", "", "gil"),

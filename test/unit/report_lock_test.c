@@ -61,6 +61,24 @@ static void hold(const struct fake *fake, struct hp_waiter *waiter, const struct
 					    .at = 0x10 };
 }
 
+/* A newest chunk with one long hold, which stands for `every`. */
+static void span_add(struct fake *fake, struct hp_waiter *waiter, const struct hp_use *use,
+		     uint32_t every)
+{
+	struct hp_span_chunk *chunk = fake_take(fake, sizeof(*chunk));
+
+	chunk->next = waiter->spans;
+	chunk->number = waiter->spans ? 2 : 1;
+	chunk->every = every;
+	chunk->count = 1;
+	chunk->spans[0] = (struct hp_span){ .start = FAKE_START + 10,
+					    .end = FAKE_START + 20000,
+					    .at = 0x10,
+					    .use = (uint32_t)(fake_at(fake, use) / HP_LINE),
+					    .tid = waiter->tid };
+	waiter->spans = fake_at(fake, chunk);
+}
+
 /* Two threads, two locks: each holds one and waits for the other. */
 static void build(struct fake *fake)
 {
@@ -100,6 +118,8 @@ static void build(struct fake *fake)
 	order->held = fake_at(fake, two_b);
 	order->taken = fake_at(fake, two_a);
 	two->orders = fake_at(fake, order);
+	span_add(fake, one, one_a, 4);
+	span_add(fake, one, one_a, 1);
 	hold(fake, one, one_a, 0xa0);
 	hold(fake, two, two_b, 0xb0);
 	one->lock = fake_at(fake, b);
@@ -165,6 +185,60 @@ TEST(locks, sums_of_threads_and_of_samples)
 	}
 	hp_locks_release(&locks);
 	hp_model_release(&model);
+}
+
+static struct hp_waiter *waiter_with_spans(const struct fake *fake)
+{
+	const struct hp_header *header = (const struct hp_header *)fake->base;
+	const struct hp_process *process =
+		(const struct hp_process *)(fake->base + header->processes);
+	const struct hp_lockset *set = (const struct hp_lockset *)(fake->base + process->lockset);
+	struct hp_waiter *waiter = (struct hp_waiter *)(fake->base + set->waiters);
+
+	while (!waiter->spans)
+		waiter = (struct hp_waiter *)(fake->base + waiter->next);
+	return waiter;
+}
+
+/* With this number and count in the newest chunk; the sum of `every` is in *holds. */
+static size_t spans_read(uint32_t number, uint32_t in_use, uint64_t *holds)
+{
+	struct hp_span_chunk *chunk;
+	struct hp_segment segment;
+	struct hp_model model;
+	struct hp_locks locks;
+	struct fake fake;
+	size_t count;
+
+	build(&fake);
+	chunk = (struct hp_span_chunk *)(fake.base + waiter_with_spans(&fake)->spans);
+	chunk->number = number;
+	chunk->count = in_use;
+	segment = fake_segment(&fake);
+	hp_model_init(&model, &segment);
+	hp_locks_init(&locks, &model);
+	count = locks.span_count;
+	*holds = 0;
+	for (size_t i = 0; i < count; i++) {
+		CHECK_EQ(locks.rows[locks.spans[i].lock].at.address, 0x100);
+		CHECK_EQ(locks.spans[i].tid, 1);
+		CHECK_EQ(locks.spans[i].end - locks.spans[i].start, 19990);
+		*holds += locks.spans[i].every;
+	}
+	hp_locks_release(&locks);
+	hp_model_release(&model);
+	return count;
+}
+
+/* Segments of earlier versions have other records at that place. */
+TEST(locks, long_holds_are_read_if_all_their_chunks_look_like_chunks)
+{
+	uint64_t holds;
+
+	CHECK_EQ(spans_read(2, 1, &holds), 2);
+	CHECK_EQ(holds, 5);
+	CHECK_EQ(spans_read(3, 1, &holds), 0);
+	CHECK_EQ(spans_read(2, HP_SPANS + 1, &holds), 0);
 }
 
 /* A use without histograms, as a thread has for its first two waits and holds. */

@@ -11,7 +11,7 @@
 #include "report/section/wait/lock_build.h"
 
 #define SPANS_LINE (offsetof(struct hp_waiter, spans) / HP_LINE * HP_LINE)
-#define CHUNKS_MAX 128	/* of a waiter, which makes fewer */
+#define CHUNKS_MAX 512	/* of a waiter, which makes fewer */
 
 static bool is_valid(const struct hp_span_chunk *chunk, uint32_t after)
 {
