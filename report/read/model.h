@@ -37,6 +37,7 @@ struct hp_model_object {
 	uint64_t inode;
 	bool is_program;	/* the executable of a process of the session */
 	bool is_profiler;	/* our library, which is in the program */
+	uint8_t owner;	/* kept for report/section/answer/owner.c; 0 = nothing yet */
 	struct hp_user user;	/* its file is opened with the rights of this user */
 };
 

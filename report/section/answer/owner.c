@@ -77,7 +77,7 @@ static bool is_of_system(const char *path)
 	return false;
 }
 
-static enum kind kind_of_object(const struct hp_model_object *object)
+static enum kind kind_find(const struct hp_model_object *object)
 {
 	if (object->kind == HP_OBJECT_KERNEL)
 		return KIND_KERNEL;
@@ -86,6 +86,14 @@ static enum kind kind_of_object(const struct hp_model_object *object)
 	if (object->is_program || !is_of_system(object->path))
 		return KIND_OWN;
 	return KIND_LIBRARY;
+}
+
+/* Asked for each frame of each row. */
+static enum kind kind_of_object(struct hp_model_object *object)
+{
+	if (!object->owner)
+		object->owner = (uint8_t)(1 + kind_find(object));
+	return (enum kind)(object->owner - 1);
 }
 
 /*

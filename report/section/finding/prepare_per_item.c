@@ -56,8 +56,11 @@ static bool words_make(struct search *search)
 
 	search->words = hp_xcalloc(search->cpu->function_count + 1, sizeof(*search->words));
 	for (uint32_t i = 0; i < search->cpu->function_count; i++) {
-		char *name = hp_name_display(search->cpu->functions[i].name, 0, HP_NAME_SHORT);
+		char *name;
 
+		if (!hp_prepared_may_be(search->cpu->functions[i].name))
+			continue;
+		name = hp_name_display(search->cpu->functions[i].name, 0, HP_NAME_SHORT);
 		search->words[i] = hp_prepared_of(name);
 		has_any |= search->words[i] && search->words[i]->part == HP_PREPARED_MAKES;
 		free(name);

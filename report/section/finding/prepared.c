@@ -47,6 +47,18 @@ static const struct hp_prepared_word words[] = {
 	{ "sqlite3_finalize", HP_PREPARED_STATEMENT, HP_PREPARED_FREES },
 };
 
+bool hp_prepared_may_be(const char *name)
+{
+	/* One of these is in each of the words. */
+	static const char *const parts[] = { "reg", "pcre", "onig", "re2", "sqlite3", "::_Compiler",
+					     "::_Scanner" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(name, parts[i]))
+			return true;
+	return false;
+}
+
 const struct hp_prepared_word *hp_prepared_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {

@@ -5,6 +5,8 @@
 #ifndef HP_REPORT_SECTION_FINDING_PREPARED_H
 #define HP_REPORT_SECTION_FINDING_PREPARED_H
 
+#include <stdbool.h>
+
 enum hp_prepared {
 	HP_PREPARED_NOTHING,
 	HP_PREPARED_PATTERN,	/* a regular expression */
@@ -21,6 +23,9 @@ struct hp_prepared_word {
 		HP_PREPARED_USES,	/* only if the first use costs more than the next one */
 	} part;
 };
+
+/* False: the function is none of them.  Much faster than its short name. */
+bool hp_prepared_may_be(const char *name);
 
 /* What a function does, by its short name; NULL = nothing of it. */
 const struct hp_prepared_word *hp_prepared_of(const char *name);

@@ -368,9 +368,22 @@ const struct hp_futures *hp_futures_of(const struct hp_report *asked)
 		struct hp_future_row *row = &futures->rows[i];
 
 		row->id = (uint32_t)i + 1;
+		calls_cut(row);
+	}
+	return futures;
+}
+
+const struct hp_futures *hp_futures_named(const struct hp_report *report)
+{
+	const struct hp_futures *futures = hp_futures_of(report);
+
+	for (size_t i = 0; i < futures->count; i++) {
+		struct hp_future_row *row = &futures->rows[i];
+
+		if (row->name)
+			continue;
 		row->source = source_new(report, row);
 		row->name = name_new(report, row);
-		calls_cut(row);
 	}
 	return futures;
 }

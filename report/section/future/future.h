@@ -32,7 +32,7 @@ struct hp_future_row {
 	char *label;	/* NULL = none */
 	char *file;	/* of a place in the source; NULL = unknown */
 	struct hp_lock_place site;	/* of a place in the code */
-	char *name;	/* its name */
+	char *name;	/* NULL until hp_futures_named */
 	char *source;	/* where it begins */
 	uint64_t calls;
 	uint64_t ready;
@@ -65,6 +65,9 @@ struct hp_futures {
 
 /* Belongs to the report; freed with it. */
 const struct hp_futures *hp_futures_of(const struct hp_report *report);
+
+/* The same, with names and sources: these read symbols, which takes long. */
+const struct hp_futures *hp_futures_named(const struct hp_report *report);
 
 /* coroutine, thread, ...: its kind. */
 const char *hp_future_kind_name(uint32_t kind);

@@ -34,7 +34,7 @@ static int compare_rows(const void *left, const void *right)
 
 static void fill(struct hp_report *report, struct hp_list *list)
 {
-	const struct hp_futures *futures = hp_futures_of(report);
+	const struct hp_futures *futures = hp_futures_named(report);
 
 	list->rows = hp_xcalloc(futures->count + 1, sizeof(*list->rows));
 	list->total = 0;
@@ -75,7 +75,7 @@ static const char *note(struct hp_report *report)
 
 static void name_all(struct hp_report *report)
 {
-	hp_futures_of(report);
+	hp_futures_named(report);
 }
 
 /* --- columns --- */

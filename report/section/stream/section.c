@@ -89,7 +89,10 @@ static const char *note(struct hp_report *report)
 
 static void name_all(struct hp_report *report)
 {
-	hp_streams_of(report);
+	const struct hp_streams *streams = hp_streams_of(report);
+
+	for (size_t i = 0; i < streams->all; i++)
+		hp_stream_name(report, &streams->rows[i]);
 }
 
 /* --- columns --- */
@@ -104,7 +107,7 @@ static const char *const kinds[HP_STREAM_KINDS] = {
 
 static void cell_name(const struct hp_cell *cell, struct hp_value *value)
 {
-	value->text = row_at(cell)->name;
+	value->text = hp_stream_name(cell->report, row_at(cell));
 	value->is_label = true;
 }
 

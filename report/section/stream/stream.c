@@ -236,6 +236,15 @@ static char *name_of(struct hp_report *report, const struct hp_stream_row *row)
 	return name;
 }
 
+const char *hp_stream_name(struct hp_report *report, const struct hp_stream_row *asked)
+{
+	struct hp_stream_row *row = (struct hp_stream_row *)(uintptr_t)asked;
+
+	if (!row->name)
+		row->name = name_of(report, row);
+	return row->name;
+}
+
 static void view_free(void *held)
 {
 	struct hp_streams *streams = held;
@@ -297,7 +306,5 @@ const struct hp_streams *hp_streams_of(const struct hp_report *asked)
 	     at = hp_reader_after(reader, at, process.next))
 		process_read(&b, &process);
 	written_part(streams);
-	for (size_t i = 0; i < streams->all; i++)
-		streams->rows[i].name = name_of(report, &streams->rows[i]);
 	return streams;
 }

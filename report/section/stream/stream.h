@@ -33,7 +33,7 @@ struct hp_stream_row {
 	struct hp_lock_place site;
 	char *label;	/* NULL = none */
 	char *path;	/* of the first instance; NULL = none */
-	char *name;	/* its name here */
+	char *name;	/* of hp_stream_name; NULL = not asked for yet */
 	uint32_t flags;	/* HP_STREAM_NAMES, ... */
 	uint64_t instances;
 	uint64_t same;	/* of these: with the first one's name, in one process at least */
@@ -56,6 +56,9 @@ struct hp_streams {
 
 /* Belongs to the report; freed with it. */
 const struct hp_streams *hp_streams_of(const struct hp_report *report);
+
+/* Its name here; it belongs to the row.  Reading symbols takes long, so only rows that are shown get one. */
+const char *hp_stream_name(struct hp_report *report, const struct hp_stream_row *row);
 
 /* Where it was opened; NULL = not known. */
 const struct hp_symbol_spot *hp_stream_spot(struct hp_report *report,
