@@ -47,10 +47,10 @@ static int explain(struct hp_report *report, unsigned long number)
 	char *text;
 
 	if (!number) {
+		if (findings->none)
+			printf("%s\n", findings->none);
 		for (size_t i = 0; i < findings->count; i++)
 			finding_list(report, &findings->list[i]);
-		if (!findings->count)
-			printf("%s\n", findings->none);
 		return 0;
 	}
 	if (number > findings->count) {

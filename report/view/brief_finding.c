@@ -80,10 +80,10 @@ void hp_part_findings_write(struct hp_report *report, const struct hp_look *look
 		fprintf(out, "  %sthe first %zu of %zu findings%s", ink(look, DIM), told,
 			findings->count, ink(look, PLAIN));
 	fputc('\n', out);
+	if (findings->none) {
+		fputs("  ", out);
+		hp_part_wrapped_write(findings->none, MARGIN, look, out);
+	}
 	for (size_t i = 0; i < told; i++)
 		finding_write(report, &findings->list[i], look, out);
-	if (!findings->count) {
-		fputs("  ", out);
-		hp_part_wrapped_write(findings->none ? findings->none : "", MARGIN, look, out);
-	}
 }

@@ -7,7 +7,7 @@ first finding the right one, and is its bound at most 5 points below the fix's r
 is measured without the profiler, in five alternating runs of both; if these scatter by more than
 the difference the machine is too busy, and the bound is not judged. If threads mostly waited for a
 core, or the fix gains less than 10 %, no finding is required. Healthy programs have no finding, or
-those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_once`, `planted_cc`, `planted_calls`
+those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_once`, `planted_again`, `planted_cc`, `planted_calls`
 (with hooks), `held`, `digests`, and `planted_sql` where SQLite is."""
 import json
 import os
@@ -72,6 +72,14 @@ FAULTS = [
     *[(f"held {what}", f"./held {what}", f"./held {what} outside", "lock-across-io")
       for what in ("sleep", "fsync")],
     ("digests", "./digests inside", "./digests outside", "lock-contention"),
+    *[(name, f"./planted_again {name}", f"./planted_again {name} fixed", rules) for name, rules in [
+        ("sorts", "sorts-again"),
+        ("values", "copies-values"),
+        ("stamps", "call-per-item"),
+        ("herd", "wakes-many"),
+        ("scans", "lock-contention"),
+        ("texts", "formats-text alloc-churn"),
+    ]],
     ("inserts", "./planted_sql inserts", "./planted_sql inserts fixed", "prepare-per-item"),
     ("gil", "python3 gil.py", "", "gil"),
     ("shell loop", "dash loop.sh", "", "process-per-item"),
@@ -87,6 +95,8 @@ HEALTHY = [
     ("connections fixed", "./planted_once connections fixed", "socket-io"),  # one byte each
     ("large-pattern", "./planted_once large-pattern", "alloc-churn peak leak"),  # what one regcomp does
     ("first-clear", "./planted_once first-clear", "peak"),
+    *[(f"{name} fixed", f"./planted_again {name} fixed", "") for name in ("sorts", "values", "stamps", "texts")],
+    *[(name, f"./planted_again {name}", "") for name in ("sort-once", "made", "keys", "holds", "prints")],
     ("inserts fixed", "./planted_sql inserts fixed", ""),
     ("query", "./planted_sql query", ""),
     ("polls-peer", "./planted polls-peer", ""),

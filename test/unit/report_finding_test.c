@@ -32,6 +32,28 @@ TEST(findings, only_containers_in_one_piece_move_their_elements)
 		   HP_SIGN_MOVE));
 }
 
+TEST(findings, a_constructor_and_a_destructor_are_of_a_value)
+{
+	CHECK(hp_sign_is_value("Zone::Zone"));
+	CHECK(hp_sign_is_value("Zone::~Zone"));
+	CHECK(hp_sign_is_value("shop::Zone::Zone"));
+	CHECK(hp_sign_is_value("Box\342\200\271int\342\200\272::Box"));
+	CHECK(!hp_sign_is_value("Zone::find"));
+	CHECK(!hp_sign_is_value("Zone::Zones"));
+	CHECK(!hp_sign_is_value("Zones::Zone"));
+	CHECK(!hp_sign_is_value("Zone"));
+	CHECK(!hp_sign_is_value(""));
+}
+
+TEST(findings, sorts_and_keyed_containers_are_known)
+{
+	CHECK(has(hp_signs_of_library("std::sort"), HP_SIGN_SORT));
+	CHECK(has(hp_signs_of_library("qsort_r"), HP_SIGN_SORT));
+	CHECK(!has(hp_signs_of_library("sort_rows"), HP_SIGN_SORT));
+	CHECK(has(hp_signs_of_library("std::map::operator[]"), HP_SIGN_KEY));
+	CHECK(!has(hp_signs_of_library("std::vector::operator[]"), HP_SIGN_KEY));
+}
+
 TEST(findings, strings_and_copies_are_known_in_all_variants)
 {
 	CHECK(has(hp_signs_of_library("__strlen_avx2"), HP_SIGN_LENGTH));

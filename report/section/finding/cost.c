@@ -5,7 +5,8 @@
  * An owner's activity is named after the functions of libraries and of the kernel between
  * it and the innermost one.  A function that a library's search calls back, such as the
  * condition of std::find_if, is an owner itself; its time is marked as a search of the function
- * that requested it. The same holds for an assignment that a vector calls to move its elements.
+ * that requested it. The same holds for the comparison of a sort, and for an assignment that a
+ * vector calls to move its elements.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 
 #define KNOWN (UINT32_C(1) << 31)
 #define LIBRARY (UINT32_C(1) << 30)	/* of the C++ library, by its name */
+#define REQUESTED /* library functions that call the program back as a part of their work */ \
+	(HP_SIGN_BIT(HP_SIGN_FIND) | HP_SIGN_BIT(HP_SIGN_SORT) | HP_SIGN_BIT(HP_SIGN_KEY))
 #define FRAMES_MAX 2000	/* between a sample and its owner */
 #define CALLERS_MAX 32	/* frames of a library between a search and its caller in the program */
 
@@ -59,6 +62,17 @@ static bool walk_next(struct walk *walk, uint32_t *function)
 	return false;
 }
 
+/* A constructor of the C++ library that copies another object, where the name has parameters. */
+static bool is_copy(const char *name)
+{
+	static const char end[] = "const&)";
+	size_t length = strlen(name);
+
+	return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0 &&
+	       strncmp(name, "std::", 5) == 0 &&
+	       (strstr(name, "::basic_string(") || strstr(name, "::vector("));
+}
+
 static uint32_t marks_of(struct build *b, uint32_t function)
 {
 	const struct hp_report *report = b->survey->report;
@@ -72,8 +86,12 @@ static uint32_t marks_of(struct build *b, uint32_t function)
 	b->marks[function] = KNOWN | hp_signs_of_call(name) |
 			     (is_kernel ? hp_signs_of_kernel(name) : hp_signs_of_library(name));
 	if (strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0 ||
-	    b->marks[function] & HP_SIGN_BIT(HP_SIGN_FIND))
+	    b->marks[function] & REQUESTED)
 		b->marks[function] |= LIBRARY;
+	else if (!is_kernel && hp_sign_is_value(name))
+		b->marks[function] |= HP_SIGN_BIT(HP_SIGN_VALUE);
+	if (is_copy(b->cpu->functions[function].name))
+		b->marks[function] |= HP_SIGN_BIT(HP_SIGN_COPIED);
 	free(name);
 	return b->marks[function];
 }
@@ -104,8 +122,8 @@ static void marks_add(struct hp_cost *cost, uint32_t marks, const struct hp_mode
 }
 
 /*
- * The first caller of the owner that had a library search with it, or move elements of its class;
- * HP_NONE = none.
+ * The first caller of the owner that had a library search or sort with it, or move elements of its
+ * class; HP_NONE = none.
  */
 static uint32_t requester(struct build *b, struct walk *walk, uint32_t *request)
 {
@@ -115,12 +133,38 @@ static uint32_t requester(struct build *b, struct walk *walk, uint32_t *request)
 		uint32_t more = marks_of(b, function);
 
 		if (!(more & LIBRARY)) {
-			*request = marks & (HP_SIGN_BIT(HP_SIGN_FIND) | HP_SIGN_BIT(HP_SIGN_MOVE));
+			*request = marks & (REQUESTED | HP_SIGN_BIT(HP_SIGN_MOVE));
 			return *request ? function : HP_NONE;
 		}
 		marks |= more;
 	}
 	return HP_NONE;
+}
+
+/*
+ * The time of a value's constructor or destructor counts for the function that makes the value,
+ * such as a loop that copies each element.
+ */
+static void value_add(struct build *b, uint32_t i, const struct hp_owner *owner, struct walk walk,
+		      uint32_t marks)
+{
+	const uint32_t passed = LIBRARY | HP_SIGN_BIT(HP_SIGN_VALUE);
+	uint32_t function;
+
+	if (!(marks_of(b, owner->function) & HP_SIGN_BIT(HP_SIGN_VALUE)))
+		return;
+	for (int n = 0; n < CALLERS_MAX && walk_next(&walk, &function); n++) {
+		struct hp_cost *cost;
+
+		if (marks_of(b, function) & passed)
+			continue;
+		cost = cost_of(b, function);
+		marks_add(cost, HP_SIGN_BIT(HP_SIGN_VALUE) | (marks & HP_SIGN_BIT(HP_SIGN_COPIED)),
+			  &b->survey->report->model.sampling.stacks[i]);
+		if (marks & HP_SIGN_BIT(HP_SIGN_COPIED))
+			cost->value = owner->function;
+		return;
+	}
 }
 
 static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
@@ -146,12 +190,18 @@ static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
 	cost->ns += stack->cpu_ns;
 	cost->samples += stack->samples;
 	cost->leaf_ns += is_leaf ? stack->cpu_ns : 0;
-	marks_add(cost, marks & ~HP_SIGN_BIT(HP_SIGN_BUILD), stack);
+	marks &= ~HP_SIGN_BIT(HP_SIGN_VALUE);
+	marks_add(cost, marks & ~(HP_SIGN_BIT(HP_SIGN_BUILD) | HP_SIGN_BIT(HP_SIGN_COPIED)), stack);
+	value_add(b, i, owner, walk, marks);
 	b->survey->stack_marks[i] = marks;
 	b->allocates[i] = (marks & (HP_SIGN_BIT(HP_SIGN_ALLOC) | HP_SIGN_BIT(HP_SIGN_BUILD))) != 0;
 	caller = requester(b, &walk, &request);
-	if (caller != HP_NONE)
-		marks_add(cost_of(b, caller), request, stack);
+	if (caller == HP_NONE || caller == owner->function)
+		return;
+	cost = cost_of(b, caller);
+	marks_add(cost, request, stack);
+	cost->called_ns += request & REQUESTED ? stack->cpu_ns : 0;
+	b->survey->stack_marks[i] |= request & HP_SIGN_BIT(HP_SIGN_SORT);
 }
 
 static int compare_costs(const void *left, const void *right)

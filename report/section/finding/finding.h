@@ -74,7 +74,7 @@ struct hp_findings {
 	size_t count;
 	size_t room;
 	enum hp_findings_state state;
-	char *none;	/* a sentence, if there is none; else NULL */
+	char *none;	/* a sentence, if there is none about time: what dominates it; else NULL */
 };
 
 /* Made on first request; lives as long as the report. */

@@ -14,6 +14,7 @@
 #define BUSY 0.7	/* of the wall time: runs that compute */
 #define CALLEE_MIN 0.6 /* of a function: one function that it calls */
 #define ONE_CORE 1.1	/* in use, at most */
+#define NO_BOUND 0.995 /* of the wall time: a bound that says nothing */
 #define IDLE 0.3	/* of the wall time: waits are sufficient evidence */
 #define POINTER(name) &hp_rule_##name,
 
@@ -113,17 +114,45 @@ static char *callee_text(const struct hp_answer_cpu *function)
 			  callee->name);
 }
 
+/* With what a library's sort or search calls back for it: a comparison is a part of the sort. */
+static double whole_ns(const struct hp_survey *survey, const struct hp_answer_cpu *function)
+{
+	double ns = (double)function->ns;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		if (survey->costs[i].function == function->function)
+			ns += (double)survey->costs[i].called_ns;
+	return ns;
+}
+
+static const struct hp_answer_cpu *most_of(const struct hp_survey *survey)
+{
+	const struct hp_answer *answer = survey->answer;
+	const struct hp_answer_cpu *most = &answer->cpu[0];
+
+	for (size_t i = 1; i < answer->cpu_count; i++)
+		if (answer->cpu[i].function != HP_NONE &&
+		    whole_ns(survey, &answer->cpu[i]) > whole_ns(survey, most))
+			most = &answer->cpu[i];
+	return most;
+}
+
+/* What it would save to do without that work: no fix of the function can save more. */
 static char *computing_text(const struct hp_survey *survey)
 {
-	const struct hp_answer_cpu *most = &survey->answer->cpu[0];
-	double saved = hp_survey_worth(survey, (double)most->ns) / 2;
+	const struct hp_answer_cpu *most = most_of(survey);
+	double ns = whole_ns(survey, most);
+	double saved = hp_survey_worth(survey, ns) / survey->wall_ns;
 	char *callee = callee_text(most);
+	char *bound = saved < NO_BOUND
+			      ? hp_xprintf("; a fix there can save at most %.0f%% of the run",
+					   100 * saved)
+			      : hp_xstrdup("");
 	char *text =
-		hp_xprintf("No known pattern of waste: it computes%s.  %s has %.0f%% of the CPU "
-			   "time%s; making it twice as fast would save at most %.0f%% of the run.",
-			   cores_text(survey), most->name, 100 * (double)most->ns / survey->cpu_ns,
-			   callee, 100 * saved / survey->wall_ns);
+		hp_xprintf("it computes%s.  %s has %.0f%% of the CPU time%s%s.", cores_text(survey),
+			   most->name, 100 * ns / survey->cpu_ns, callee, bound);
 
+	free(bound);
 	free(callee);
 	return text;
 }
@@ -168,25 +197,35 @@ static char *waiting_text(const struct hp_answer *answer)
 	if (!wait && ns <= 0)
 		return NULL;
 	if (!wait)
-		return hp_xprintf("No known pattern of waste: it mostly waits, %s in places that "
-				  "were not recorded.",
+		return hp_xprintf("it mostly waits, %s in places that were not recorded.",
 				  hp_format_time(&more, ns));
-	return hp_xprintf("No known pattern of waste: it mostly waits.  %s waits %s %s %s%s%s%s.",
-			  wait->who, hp_format_time(&time, wait->ns), preposition(wait->what),
-			  wait->what, ns > wait->ns ? ", and " : "",
+	return hp_xprintf("it mostly waits.  %s waits %s %s %s%s%s%s.", wait->who,
+			  hp_format_time(&time, wait->ns), preposition(wait->what), wait->what,
+			  ns > wait->ns ? ", and " : "",
 			  ns > wait->ns ? hp_format_time(&more, ns) : "",
 			  ns > wait->ns ? " more in places that were not recorded" : "");
 }
 
-static char *none_text(const struct hp_survey *survey)
+/* What dominates the time: "it computes, on one core.  f has ..."; NULL = not known. */
+static char *dominating_text(const struct hp_survey *survey)
 {
 	const struct hp_answer *answer = survey->answer;
-	char *waiting;
 
 	if (answer->cpu_count && answer->cpu[0].function != HP_NONE && is_computing(survey))
 		return computing_text(survey);
-	waiting = waiting_text(answer);
-	return waiting ? waiting : hp_xstrdup("No known pattern of waste.");
+	return waiting_text(answer);
+}
+
+/* Findings about memory do not say where the time goes. */
+static char *none_text(const struct hp_survey *survey)
+{
+	const char *what = survey->findings->count ? "wasted time" : "waste";
+	char *dominating = dominating_text(survey);
+	char *text = hp_xprintf("No known pattern of %s%s%s", what, dominating ? ": " : ".",
+				dominating ? dominating : "");
+
+	free(dominating);
+	return text;
 }
 
 /* Waits, locks, memory and processes are counted individually: they need no samples. */
@@ -201,21 +240,35 @@ static char *few_text(const struct hp_survey *survey)
 		"memory and processes show no known pattern of waste.");
 }
 
+static bool is_of_memory(const struct hp_finding *finding)
+{
+	return finding->gain_bytes && finding->gain_ns <= 0;
+}
+
+static bool has_time(const struct hp_findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (!is_of_memory(&findings->list[i]))
+			return true;
+	return false;
+}
+
 static void state_set(const struct hp_survey *survey, struct hp_findings *findings)
 {
 	bool is_sampled = survey->report->model.sampling.is_there;
 	bool is_idle = survey->ran_ns + survey->ready_ns < IDLE * survey->wall_ns;
 	bool is_few = survey->samples < HP_ANSWER_SAMPLES && !(is_idle && is_sampled);
+	bool is_judged = survey->wall_ns >= SHORT_NS && !is_few;
 
+	if (has_time(findings))
+		return;
+	if (is_judged)
+		findings->none = none_text(survey);
 	if (findings->count)
 		return;
-	if (survey->wall_ns >= SHORT_NS && !is_few) {
-		findings->state = HP_FINDINGS_NONE;
-		findings->none = none_text(survey);
-		return;
-	}
-	findings->state = HP_FINDINGS_FEW;
-	findings->none = few_text(survey);
+	findings->state = is_judged ? HP_FINDINGS_NONE : HP_FINDINGS_FEW;
+	if (!is_judged)
+		findings->none = few_text(survey);
 }
 
 /* --- all of it --- */

@@ -136,6 +136,7 @@ static bool is_search(struct hp_survey *survey, const struct hp_cost *cost)
 					      "bucket", "bisect",  "lower", "upper",   NULL };
 
 	return hp_cost_is_named(survey, cost) && cost->depth <= 1 &&
+	       (double)cost->marked_ns[HP_SIGN_KEY] <= HELPER_MAX * (double)cost->ns &&
 	       !hp_cost_has_word(survey, cost, others) &&
 	       (hp_cost_has_word(survey, cost, words) ||
 		(is_comparing(cost) && line_count(survey, cost) > 0));
@@ -202,7 +203,7 @@ const struct hp_rule hp_rule_linear_search = {
 		"At least 10% of the CPU time is spent in std::find, std::find_if, std::any_of, lfind "
 		"or their conditions, below one function.  Or the function with most CPU time, at "
 		"least three quarters of all, spends it in its own code and in strcmp or memcmp, on "
-		"two or three lines at most, and hardly any in other functions of the program that it calls; it has the word find, search, lookup, contains or locate in its "
+		"two or three lines at most, and hardly any in other functions of the program that it calls, or in a map, a set or a binary search; it has the word find, search, lookup, contains or locate in its "
 		"name, or compares strings for a quarter of its time; and its name has no word as "
 		"hash, binary, sort, compare, tree or map.",
 	.wrong =

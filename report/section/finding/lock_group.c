@@ -19,6 +19,7 @@
 	0.5 /* of the wall time: then fewer waits suffice, as its last owner takes it again */
 #define LIVES_MIN 0.05 /* of the threads' lifetimes: waits for it */
 #define GROUPS_MAX 256 /* a damaged segment may have any number; the same for holders and waiters */
+#define WAITER_MIN 0.01 /* of its life: a thread waits for locks */
 #define GAIN_MIN 0.1 /* of the wall time */
 
 static bool is_lock(const struct hp_lock_row *row)
@@ -179,10 +180,17 @@ struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 
 /* --- its cost --- */
 
-/* A thread's work without a lock that no other thread can take over. */
+/*
+ * A thread's work without a lock that no other thread can take over.  The sleeps of a thread that
+ * hardly waits for locks do not count: as a rule it does something from time to time until the
+ * others have ended, and lasts as long as they do.
+ */
 static double own_ns(const struct hp_thread_row *row)
 {
-	return row->ran_ns + row->waits_ns[HP_THREAD_DISK] + row->waits_ns[HP_THREAD_SLEEP];
+	bool is_waiter = row->waits_ns[HP_WAIT_LOCK] >= WAITER_MIN * row->life_ns;
+
+	return row->ran_ns + row->waits_ns[HP_THREAD_DISK] +
+	       (is_waiter ? row->waits_ns[HP_THREAD_SLEEP] : 0);
 }
 
 /* CPU time of a thread, on average, to sleep and to wake up others. */

@@ -13,10 +13,33 @@
 #define HEAP_MIN (UINT64_C(100) << 20)
 #define PATH_MIN 0.4 /* of the heap's peak */
 #define RSS_MIN 0.7 /* of the heap's peak: requested memory was used */
+#define LARGE (UINT64_C(1) << 30) /* a heap that is worth a look, whatever it is for */
+#define GROWING_MIN 1000 /* blocks: it is a container that grows, not some buffers */
+#define GROWN_MIN 0.9 /* of all bytes that the path ever allocated: there at the peak */
+#define YOUNG_MAX 0.25 /* of the wall time */
+#define YOUNG_MIN 0.1 /* of its blocks */
 #define LEFT_MIN 0.9 /* of the path's bytes at the peak: it was not freed before the end */
 
-static char *advice_of(const char *path, bool is_left)
+/*
+ * Nothing was freed before the peak, however many blocks were added; and they were added all the
+ * time, not at once: some of those that are freed at the end are young, and some are old.
+ */
+static bool is_growing(struct hp_survey *survey, struct hp_alloc_row *row,
+		       const struct hp_alloc_sum *sum)
 {
+	double young = hp_site_short_share(survey, row, YOUNG_MAX * survey->wall_ns);
+
+	return sum->count >= GROWING_MIN &&
+	       (double)sum->peak_bytes >= GROWN_MIN * (double)sum->bytes &&
+	       (young < 0 || (young >= YOUNG_MIN && young <= 1 - YOUNG_MIN));
+}
+
+static char *advice_of(const char *path, bool is_left, bool is_adding)
+{
+	if (is_adding)
+		return hp_xprintf("%s only ever adds: none of its blocks was freed before the "
+				  "memory's peak.  If not all are needed, remove old ones.",
+				  path);
 	return is_left ? hp_xprintf("Free what %s allocates when it is no longer needed, or hold "
 				    "less at once: most of the memory at the peak is from there, "
 				    "and was not freed.",
@@ -46,16 +69,20 @@ static void find(struct hp_survey *survey)
 	uint64_t heap = survey->answer->heap_peak;
 	uint64_t rss = survey->report->model.peak_rss_kb * 1024;
 	struct hp_finding *finding;
-	bool is_left;
+	bool is_left, is_adding;
 
 	if (!row || !hp_site_is_named(survey, row) || heap < HEAP_MIN ||
 	    (double)rss < RSS_MIN * (double)heap ||
 	    (double)sum->peak_bytes < PATH_MIN * (double)heap)
 		return;
+	is_adding = is_growing(survey, row, sum);
+	/* Some blocks that are there until the end are simply its data. */
+	if (heap < LARGE && !is_adding)
+		return;
 	finding = hp_finding_add(survey, &hp_rule_peak, hp_site_name(survey, row));
 	is_left = !survey->report->record.is_live && sum->live > 0 &&
 		  (double)sum->live_bytes >= LEFT_MIN * (double)sum->peak_bytes;
-	finding->advice = advice_of(finding->subject, is_left);
+	finding->advice = advice_of(finding->subject, is_left, is_adding);
 	finding->facts = facts_of(sum, heap, rss, is_left);
 	finding->gain_bytes = (uint64_t)sum->peak_bytes;
 	finding->confidence = HP_MEASURED;
@@ -66,8 +93,12 @@ static void find(struct hp_survey *survey)
 const struct hp_rule hp_rule_peak = {
 	.key = "peak",
 	.find = find,
-	.pattern = "The heap's peak is at least 100 MB, one call path has at least 40% of it, and "
-		   "the peak RSS is at least 70% of it: the memory was used, not only reserved.",
+	.pattern =
+		"The heap's peak is at least 100 MB, one call path has at least 40% of it, and "
+		"the peak RSS is at least 70% of it: the memory was used, not only reserved.  "
+		"Below 1 GiB only if the path never frees (1,000 blocks or more, 90% of all of "
+		"its bytes are there at the peak, and when they are freed, a tenth of them are younger than a "
+		"quarter of the run, and a tenth older).",
 	.wrong = "All of the data must be there at once.",
 	.verify = "Handle the data in pieces, and compare both with hotpath compare.",
 };

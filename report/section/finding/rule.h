@@ -42,6 +42,8 @@ struct hp_cost {
 	uint64_t marked_ns[HP_SIGNS];	/* of it: below the owner is a function with that mark */
 	uint64_t marked_samples[HP_SIGNS];
 	uint64_t leaf_ns;	/* the owner itself is innermost */
+	uint32_t value;	/* with HP_SIGN_COPIED for a value: the constructor */
+	uint64_t called_ns;	/* not in `ns`: owners that a library's sort or search calls back for it */
 };
 
 /* Waits of one owner for one kind of thing. */

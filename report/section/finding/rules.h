@@ -19,7 +19,9 @@
 	X(one_busy_thread) \
 	X(linear_search) \
 	X(moves_elements) \
+	X(sorts_again) \
 	X(string_scan) \
+	X(copies_values) \
 	X(copies) \
 	X(clears) \
 	X(prepare_per_item) \
@@ -27,11 +29,14 @@
 	X(connect_per_item) \
 	X(open_per_item) \
 	X(small_io) \
+	X(call_per_item) \
+	X(formats_text) \
 	X(alloc_churn) \
 	X(leak) \
 	X(page_faults) \
 	X(imbalance) \
 	X(oversubscribed) \
+	X(wakes_many) \
 	X(yield_spin) \
 	X(spin) \
 	X(busy_wait) \

@@ -4,6 +4,7 @@
  */
 #include "report/section/finding/sign.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -23,6 +24,34 @@ static const struct word library[] = {
 	{ "^std::ranges::__find", HP_SIGN_FIND },
 	{ "=lfind", HP_SIGN_FIND },
 	{ "=lsearch", HP_SIGN_FIND },
+	{ "^std::sort", HP_SIGN_SORT },
+	{ "^std::__sort", HP_SIGN_SORT },
+	{ "^std::stable_sort", HP_SIGN_SORT },
+	{ "^std::partial_sort", HP_SIGN_SORT },
+	{ "^std::__introsort", HP_SIGN_SORT },
+	{ "^std::__final_insertion_sort", HP_SIGN_SORT },
+	{ "^std::__stable_sort", HP_SIGN_SORT },
+	{ "^std::__merge_sort", HP_SIGN_SORT },
+	{ "^std::ranges::__sort", HP_SIGN_SORT },
+	{ "^std::ranges::__stable_sort", HP_SIGN_SORT },
+	{ "=qsort", HP_SIGN_SORT },
+	{ "=qsort_r", HP_SIGN_SORT },
+	{ "=__qsort_r", HP_SIGN_SORT },
+	{ "^msort_with_tmp", HP_SIGN_SORT },
+	{ "^std::map", HP_SIGN_KEY },
+	{ "^std::set", HP_SIGN_KEY },
+	{ "^std::multi", HP_SIGN_KEY },
+	{ "^std::unordered_", HP_SIGN_KEY },
+	{ "^std::_Rb_tree", HP_SIGN_KEY },
+	{ "^std::_Hashtable", HP_SIGN_KEY },
+	{ "^std::lower_bound", HP_SIGN_KEY },
+	{ "^std::upper_bound", HP_SIGN_KEY },
+	{ "^std::binary_search", HP_SIGN_KEY },
+	{ "=bsearch", HP_SIGN_KEY },
+	{ "=tsearch", HP_SIGN_KEY },
+	{ "=tfind", HP_SIGN_KEY },
+	{ "=hsearch", HP_SIGN_KEY },
+	{ "=hsearch_r", HP_SIGN_KEY },
 	{ "::erase", HP_SIGN_MOVE },
 	{ "::_M_erase", HP_SIGN_MOVE },
 	{ "::insert", HP_SIGN_MOVE },
@@ -43,6 +72,19 @@ static const struct word library[] = {
 	{ "memcpy", HP_SIGN_COPY },
 	{ "memmove", HP_SIGN_COPY },
 	{ "mempcpy", HP_SIGN_COPY },
+	{ "ostringstream", HP_SIGN_FORMAT },
+	{ "stringstream", HP_SIGN_FORMAT },
+	{ "^std::stringbuf", HP_SIGN_FORMAT },
+	{ "^std::ostream", HP_SIGN_FORMAT },
+	{ "^std::basic_ostream", HP_SIGN_FORMAT },
+	{ "^std::operator<<", HP_SIGN_FORMAT },
+	{ "^std::to_string", HP_SIGN_FORMAT },
+	{ "^std::format", HP_SIGN_FORMAT },
+	{ "^std::vformat", HP_SIGN_FORMAT },
+	{ "snprintf", HP_SIGN_FORMAT },
+	{ "sprintf", HP_SIGN_FORMAT },
+	{ "uninitialized_copy", HP_SIGN_COPIED },
+	{ "__do_uninit_copy", HP_SIGN_COPIED },
 	{ "^std::operator+", HP_SIGN_JOIN },
 	{ "strdup", HP_SIGN_BUILD },
 	{ "strndup", HP_SIGN_BUILD },
@@ -197,6 +239,29 @@ static bool is_in_one_piece(const char *name)
 {
 	return strstr(name, "vector") || strstr(name, "deque") || strstr(name, "basic_string") ||
 	       strstr(name, "std::string") || strncmp(name, "std::remove", 11) == 0;
+}
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+bool hp_sign_is_value(const char *name)
+{
+	const char *own = NULL, *outer = name;
+	size_t length;
+
+	for (const char *at = name; at[0] && at[1]; at++)
+		if (at[0] == ':' && at[1] == ':') {
+			outer = own ? own : name;
+			own = at + 2;
+		}
+	if (!own)
+		return false;
+	own += *own == '~';
+	for (length = 0; is_name_char(own[length]);)
+		length++;
+	return length && strncmp(own, outer, length) == 0 && !is_name_char(outer[length]);
 }
 
 uint32_t hp_signs_of_library(const char *name)

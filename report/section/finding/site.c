@@ -77,19 +77,26 @@ uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *
 	return blocks;
 }
 
-/* A path's blocks with a life that short, estimated from sampled ones; all freed ones if no age
- * is known. */
-static double short_of(struct hp_survey *survey, const struct hp_alloc_row *row, double life_ns)
+double hp_site_short_share(struct hp_survey *survey, const struct hp_alloc_row *row, double life_ns)
 {
 	struct hp_alloc_sampled sampled = hp_alloc_row_sampled(survey->report, row);
 	double end = CLASS_TICKS * survey->report->model.ns_per_tick, all = 0, count = 0;
-	double kept = (double)row->sum.frees - (double)row->sum.temporary;
 
 	for (int i = 0; i < HP_LIFE_CLASSES; i++, end *= 2) {
 		all += (double)sampled.lives[i];
 		count += end <= life_ns ? (double)sampled.lives[i] : 0;
 	}
-	return (double)row->sum.temporary + (all > 0 ? kept * count / all : kept);
+	return all > 0 ? count / all : -1;
+}
+
+/* A path's blocks with a life that short, estimated from sampled ones; all freed ones if no age
+ * is known. */
+static double short_of(struct hp_survey *survey, const struct hp_alloc_row *row, double life_ns)
+{
+	double share = hp_site_short_share(survey, row, life_ns);
+	double kept = (double)row->sum.frees - (double)row->sum.temporary;
+
+	return (double)row->sum.temporary + (share >= 0 ? kept * share : kept);
 }
 
 double hp_site_function_short(struct hp_survey *survey, struct hp_alloc_row *row, double life_ns)

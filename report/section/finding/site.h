@@ -22,6 +22,10 @@ uint64_t hp_site_function_blocks(struct hp_survey *survey, struct hp_alloc_row *
 /* Blocks of these that lived for at most `life_ns`, estimated from the sampled ones. */
 double hp_site_function_short(struct hp_survey *survey, struct hp_alloc_row *row, double life_ns);
 
+/* Share of a path's freed blocks that lived for at most `life_ns`; below 0 = no ages are known. */
+double hp_site_short_share(struct hp_survey *survey, const struct hp_alloc_row *row,
+			   double life_ns);
+
 /* All of them, for rules that check each. */
 size_t hp_site_count(struct hp_survey *survey);
 struct hp_alloc_row *hp_site_at(struct hp_survey *survey, size_t place,
