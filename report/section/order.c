@@ -17,6 +17,7 @@
 #include "report/section/sections.h"
 #include "util/near.h"
 
+#define LISTED_MAX 200	/* letters of a list of columns in a message */
 #define WORD_MAX 48
 
 struct word {
@@ -279,8 +280,15 @@ char *hp_sort_fault(const struct hp_settings *settings)
 		if (is_candidate(hp_sections[i], settings))
 			words_add(&words, hp_sections[i], settings, &wanted);
 	}
-	text = hp_xprintf("no column '%s'; the nearest is '%s'; columns: %s", settings->sort,
-			  words.text ? words.best.text : "", words.text ? words.text : "none");
+	/* All columns of all sections are a screen full. */
+	if (words.text && strlen(words.text) > LISTED_MAX)
+		text = hp_xprintf("no column '%s'; the nearest is '%s'; choose a section to see "
+				  "its columns",
+				  settings->sort, words.best.text);
+	else
+		text = hp_xprintf("no column '%s'; the nearest is '%s'; columns: %s",
+				  settings->sort, words.text ? words.best.text : "",
+				  words.text ? words.text : "none");
 	free(words.text);
 	return text;
 }

@@ -38,6 +38,8 @@ raw()
 	[[ $output == *"HOTPATH_REPROT: unknown variable, ignored; the nearest is HOTPATH_REPORT"* ]]
 	run -2 ask --sort peek --report alloc-sites
 	[ "$output" = "hotpath report: --sort: no column 'peek'; the nearest is 'peak'; columns: call-path, count, peak, left, total" ]
+	run -2 ask --sort peek
+	[ "$output" = "hotpath report: --sort: no column 'peek'; the nearest is 'peak'; choose a section to see its columns" ]
 }
 
 @test "a bad value: the message names the option that was used" {
