@@ -50,8 +50,8 @@ static const struct hp_prepared_word words[] = {
 bool hp_prepared_may_be(const char *name)
 {
 	/* One of these is in each of the words. */
-	static const char *const parts[] = { "reg", "pcre", "onig", "re2", "sqlite3", "::_Compiler",
-					     "::_Scanner" };
+	static const char *const parts[] = { "reg",	"pcre",	       "onig",	    "re2",
+					     "sqlite3", "::_Compiler", "::_Scanner" };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (strstr(name, parts[i]))
