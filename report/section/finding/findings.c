@@ -192,18 +192,26 @@ static char *waiting_text(const struct hp_answer *answer)
 {
 	const struct hp_answer_wait *wait = wait_of(answer);
 	double ns = nowhere_ns(answer);
-	struct hp_text_cell time, more;
+	struct hp_text_cell time, more, count, mean;
+	char *each, *text;
 
 	if (!wait && ns <= 0)
 		return NULL;
 	if (!wait)
 		return hp_xprintf("it mostly waits, %s in places that were not recorded.",
 				  hp_format_time(&more, ns));
-	return hp_xprintf("it mostly waits.  %s waits %s %s %s%s%s%s.", wait->who,
+	each = wait->count > 1 && !wait->is_estimated
+		       ? hp_xprintf(", in %s waits of %s on average",
+				    hp_format_count(&count, wait->count),
+				    hp_format_time(&mean, wait->ns / (double)wait->count))
+		       : hp_xstrdup("");
+	text = hp_xprintf("it mostly waits.  %s waits %s %s %s%s%s%s%s.", wait->who,
 			  hp_format_time(&time, wait->ns), preposition(wait->what), wait->what,
-			  ns > wait->ns ? ", and " : "",
+			  each, ns > wait->ns ? ", and " : "",
 			  ns > wait->ns ? hp_format_time(&more, ns) : "",
 			  ns > wait->ns ? " more in places that were not recorded" : "");
+	free(each);
+	return text;
 }
 
 /* What dominates the time: "it computes, on one core.  f has ..."; NULL = not known. */

@@ -40,6 +40,7 @@
 	X(yield_spin) \
 	X(spin) \
 	X(busy_wait) \
+	X(delayed_ack) \
 	X(socket_io) \
 	X(recursion) \
 	X(gil) \

@@ -17,7 +17,9 @@
 #include <thread>
 #include <vector>
 
+#include <netinet/in.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define APART __attribute__((noinline))
@@ -291,6 +293,73 @@ void scans()
 	reader.join();
 }
 
+/* --- messages: header and body are sent apart, over TCP --- */
+
+struct Message {
+	int size = 60;
+	char body[60] = "";
+};
+
+bool is_slow;
+
+APART void message_send(int fd, const Message &message)
+{
+	if (is_fixed || is_slow) {
+		if (send(fd, &message, sizeof(message), 0) < 0)
+			abort();
+		return;
+	}
+	if (send(fd, &message.size, sizeof(message.size), 0) < 0 ||
+	    send(fd, message.body, sizeof(message.body), 0) < 0)
+		abort();
+}
+
+APART bool message_receive(int fd, Message &message)
+{
+	return recv(fd, &message.size, sizeof(message.size), MSG_WAITALL) > 0 &&
+	       recv(fd, message.body, sizeof(message.body), MSG_WAITALL) > 0;
+}
+
+void messages()
+{
+	sockaddr_in address = {};
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+	Message message;
+
+	address.sin_family = AF_INET;
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind(listener, (sockaddr *)&address, length) || listen(listener, 1) ||
+	    getsockname(listener, (sockaddr *)&address, &length) ||
+	    connect(fd, (sockaddr *)&address, length))
+		abort();
+	std::thread server([&] {
+		int peer = accept(listener, nullptr, nullptr);
+		Message request;
+
+		while (message_receive(peer, request)) {
+			if (is_slow)
+				usleep(42000);
+			message_send(peer, request);
+		}
+		close(peer);
+	});
+	for (int i = 0; i < 30; i++) {
+		message_send(fd, message);
+		message_receive(fd, message);
+	}
+	close(fd);
+	server.join();
+	close(listener);
+}
+
+/* Healthy: the server waits that long for a reason. */
+void slow_messages()
+{
+	is_slow = true;
+	messages();
+}
+
 /* --- texts: each is formatted, and the log does not want it --- */
 
 bool is_verbose = false;
@@ -366,10 +435,19 @@ void holds()
 const struct {
 	const char *name;
 	void (*run)();
-} faults[] = { { "sorts", sorts }, { "sort-once", sort_once }, { "values", values },
-	       { "made", made },   { "stamps", stamps },       { "herd", herd },
-	       { "scans", scans }, { "keys", keys },	       { "holds", holds },
-	       { "texts", texts }, { "prints", prints } };
+} faults[] = { { "sorts", sorts },
+	       { "sort-once", sort_once },
+	       { "values", values },
+	       { "made", made },
+	       { "stamps", stamps },
+	       { "herd", herd },
+	       { "scans", scans },
+	       { "keys", keys },
+	       { "holds", holds },
+	       { "texts", texts },
+	       { "prints", prints },
+	       { "messages", messages },
+	       { "slow-messages", slow_messages } };
 
 } // namespace
 
