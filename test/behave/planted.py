@@ -56,7 +56,7 @@ FAULTS = [
         ("search", "linear-search"),
         ("erases", "moves-elements"),
         ("churn", "alloc-churn"),
-        ("copies", "copies"),
+        ("copies", "copies-values copies"),
         ("shared", "lock-contention"),
         ("concats", "copies"),
         ("slow-taker", "one-busy-thread"),

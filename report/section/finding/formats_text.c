@@ -12,7 +12,8 @@ static void find(struct hp_survey *survey)
 	static const struct hp_pattern pattern = {
 		.rule = &hp_rule_formats_text,
 		.mark = HP_SIGN_FORMAT,
-		.of_cpu = 0.4,
+		/* Below that, as a rule, the texts are used. */
+		.of_cpu = 0.7,
 		.of_function = 0.5,
 		.confidence = HP_POSSIBLE,
 		.advice =
@@ -30,7 +31,7 @@ const struct hp_rule hp_rule_formats_text = {
 	.key = "formats-text",
 	.find = find,
 	.pattern =
-		"At least 40% of the CPU time is spent in string streams, snprintf, std::to_string "
+		"At least 70% of the CPU time is spent in string streams, snprintf, std::to_string "
 		"and similar functions below one function, which does little else, and does not write "
 		"to a file itself.  If that is 60% of the function, the gain is all of its CPU time.",
 	.wrong = "Each text is used.",

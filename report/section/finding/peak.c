@@ -18,6 +18,7 @@
 #define GROWN_MIN 0.9 /* of all bytes that the path ever allocated: there at the peak */
 #define YOUNG_MAX 0.25 /* of the wall time */
 #define YOUNG_MIN 0.1 /* of its blocks */
+#define FAULTS_MIN 0.5 /* of the CPU time: page faults */
 #define LEFT_MIN 0.9 /* of the path's bytes at the peak: it was not freed before the end */
 
 /*
@@ -32,6 +33,16 @@ static bool is_growing(struct hp_survey *survey, struct hp_alloc_row *row,
 	return sum->count >= GROWING_MIN &&
 	       (double)sum->peak_bytes >= GROWN_MIN * (double)sum->bytes &&
 	       (young < 0 || (young >= YOUNG_MIN && young <= 1 - YOUNG_MIN));
+}
+
+/* To touch it for the first time takes a good part of the CPU time. */
+static bool is_costly(const struct hp_survey *survey)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].marked_ns[HP_SIGN_FAULT];
+	return ns > 0 && ns >= FAULTS_MIN * survey->cpu_ns;
 }
 
 static char *advice_of(const char *path, bool is_left, bool is_adding)
@@ -77,7 +88,7 @@ static void find(struct hp_survey *survey)
 		return;
 	is_adding = is_growing(survey, row, sum);
 	/* Some blocks that are there until the end are simply its data. */
-	if (heap < LARGE && !is_adding)
+	if (heap < LARGE && !is_adding && !is_costly(survey))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_peak, hp_site_name(survey, row));
 	is_left = !survey->report->record.is_live && sum->live > 0 &&
@@ -98,7 +109,7 @@ const struct hp_rule hp_rule_peak = {
 		"the peak RSS is at least 70% of it: the memory was used, not only reserved.  "
 		"Below 1 GiB only if the path never frees (1,000 blocks or more, 90% of all of "
 		"its bytes are there at the peak, and when they are freed, a tenth of them are younger than a "
-		"quarter of the run, and a tenth older).",
+		"quarter of the run, and a tenth older), or if page faults take half of the CPU time.",
 	.wrong = "All of the data must be there at once.",
 	.verify = "Handle the data in pieces, and compare both with hotpath compare.",
 };
