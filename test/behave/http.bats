@@ -77,8 +77,17 @@ query()
 	python3 -c "import json, sys; a = json.load(sys.stdin); print($1)"
 }
 
+@test "http: the default report as text, in the width that was asked for" {
+	get "/report.txt?columns=70" >"$BATS_TEST_TMPDIR/report"
+	grep -q '^\[hotpath\] .* so far$' "$BATS_TEST_TMPDIR/report"
+	grep -q '^What to do' "$BATS_TEST_TMPDIR/report"
+	get "/answers?columns=70" | query '"\n".join(row["line"] for row in a["data"])' >"$BATS_TEST_TMPDIR/lines"
+	grep -q '^What to do' "$BATS_TEST_TMPDIR/lines"
+	LC_ALL=C.UTF-8 run -1 grep -E '^.{71}' "$BATS_TEST_TMPDIR/report"
+}
+
 @test "http: every route answers, and answers JSON" {
-	get /routes | query '"\n".join(r["path"] for r in a["routes"] if r["method"] == "GET" and "pprof" not in r["path"] and r["path"] not in ("/metrics", "/report.html"))' >"$BATS_TEST_TMPDIR/paths"
+	get /routes | query '"\n".join(r["path"] for r in a["routes"] if r["method"] == "GET" and "pprof" not in r["path"] and r["path"] not in ("/metrics", "/report.html", "/report.txt"))' >"$BATS_TEST_TMPDIR/paths"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/paths")" -ge 30 ]
 	mkdir "$BATS_TEST_TMPDIR/answers"
 	while read -r path; do

@@ -20,6 +20,35 @@
 #define WHOLE_MIN 0.6 /* of the function: the fix removes nearly all of its work */
 #define PAIRS_MAX 256
 
+/* Public names of the C library's internal functions, and what to do instead. */
+static const struct {
+	const char *callee;
+	const char *name;
+	const char *advice;
+} known[] = {
+	{ "__tz_convert", "localtime",
+	  "it checks the file of the time zone each time.  Call tzset once and use localtime_r, "
+	  "set TZ, or keep the result for the same second" },
+	{ "mktime", "mktime",
+	  "it checks the file of the time zone each time.  Set TZ, or keep the "
+	  "result for the same hour" },
+	{ "__strftime", "strftime",
+	  "it checks the file of the time zone each time.  Set TZ, or "
+	  "keep the text for the same second" },
+};
+
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+
+/* KNOWN: none of them. */
+static size_t known_of(const char *callee)
+{
+	size_t i = 0;
+
+	while (i < KNOWN && strncmp(callee, known[i].callee, strlen(known[i].callee)) != 0)
+		i++;
+	return i;
+}
+
 /* Calls of one function. */
 struct pair {
 	uint32_t function;
@@ -33,6 +62,27 @@ struct pairs {
 	struct pair list[PAIRS_MAX];
 	size_t count;
 };
+
+/*
+ * Calls that name a file: a tool that examines a tree asks about another file each time. They are
+ * the same question only for a library function that does not take the name.
+ */
+static bool is_about_a_file(const char *call)
+{
+	static const char *const starts[] = {
+		"stat",	      "lstat",	   "fstatat",  "newfstatat", "newstat",	  "newlstat",
+		"access",     "faccessat", "readlink", "unlink",     "rename",	  "link",
+		"symlink",    "mkdir",	   "rmdir",    "chmod",	     "fchmod",	  "chown",
+		"lchown",     "fchown",	   "utime",    "getxattr",   "lgetxattr", "listxattr",
+		"llistxattr", "inotify",   "chdir",    "getcwd",     "truncate",  "name_to_handle",
+		"ioctl",      "fcntl",	   "flock",
+	};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (strncmp(call, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
 
 /* Calls with rules of their own, calls whose data are the work itself, and waits. */
 static bool is_other(const char *call)
@@ -64,6 +114,19 @@ static bool is_other(const char *call)
 	return false;
 }
 
+static bool is_asked_inside(struct hp_survey *survey, const struct hp_owner *owner)
+{
+	char *callee;
+	bool is_it;
+
+	if (owner->callee == HP_NONE)
+		return false;
+	callee = hp_answer_function(survey->report, owner->callee);
+	is_it = known_of(callee) < KNOWN;
+	free(callee);
+	return is_it;
+}
+
 static void stack_add(struct pairs *pairs, struct hp_survey *survey, uint32_t stack)
 {
 	const struct hp_owner *owner = &hp_owners_of(survey->report)->of_stack[stack];
@@ -71,6 +134,10 @@ static void stack_add(struct pairs *pairs, struct hp_survey *survey, uint32_t st
 	char *call = hp_owner_entry_text(survey->report, owner->entry);
 	struct pair *pair = pairs->list;
 
+	if (is_about_a_file(call) && !is_asked_inside(survey, owner)) {
+		free(call);
+		return;
+	}
 	while (pair < pairs->list + pairs->count &&
 	       (pair->function != owner->function || pair->callee != owner->callee ||
 		strcmp(pair->call, call) != 0))
@@ -132,29 +199,13 @@ static bool is_again(struct hp_survey *survey, const struct pair *pair)
 	return pieces >= HP_AGAIN_MIN;
 }
 
-/* Public names of the C library's internal functions, and what to do instead. */
-static const struct {
-	const char *callee;
-	const char *name;
-	const char *advice;
-} known[] = {
-	{ "__tz_convert", "localtime",
-	  "it checks the file of the time zone each time.  Call tzset once and use localtime_r, "
-	  "set TZ, or keep the result for the same second" },
-	{ "mktime", "mktime",
-	  "it checks the file of the time zone each time.  Set TZ, or keep the "
-	  "result for the same hour" },
-	{ "__strftime", "strftime",
-	  "it checks the file of the time zone each time.  Set TZ, or "
-	  "keep the text for the same second" },
-};
-
 static char *advice_of(const char *where, const char *callee, const char *call)
 {
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (strncmp(callee, known[i].callee, strlen(known[i].callee)) == 0)
-			return hp_xprintf("%s calls %s for each item, and %s.", where,
-					  known[i].name, known[i].advice);
+	size_t i = known_of(callee);
+
+	if (i < KNOWN)
+		return hp_xprintf("%s calls %s for each item, and %s.", where, known[i].name,
+				  known[i].advice);
 	if (!*callee || strstr(callee, call) || strcmp(callee, "syscall") == 0)
 		return hp_xprintf("%s makes the system call %s for each item: keep its result, or "
 				  "call it once for many items.",
@@ -222,11 +273,11 @@ const struct hp_rule hp_rule_call_per_item = {
 	.find = find,
 	.pattern =
 		"One function spends at least 25% of the CPU time in one system call that is no "
-		"input, output or wait and has no rule of its own, such as stat or clock_gettime; and "
-		"samples show at least five pieces of it with other work between them.  The gain is "
+		"input, output or wait and has no rule of its own, such as clock_gettime, or stat for "
+		"localtime; and samples show at least five pieces of it with other work between them.  The gain is "
 		"the time of the library function that makes the call, if half of that is the call; "
 		"and all of the function's, if that is 60% of it.",
-	.wrong = "Each call asks for something else, as when each file of a tree is examined.",
+	.wrong = "Each call asks for something else.",
 	.verify = "Count the calls with strace -c, and look at their arguments with strace.  Keep "
 		  "the answer, and compare both with hotpath compare.",
 };

@@ -68,7 +68,8 @@ const struct hp_rule hp_rule_lock_contention = {
 		"held for half of the wall time), and the gain is at least 10% of the wall time.  The "
 		"gain is the wait of the thread that waited longest, with its share of the CPU time "
 		"to sleep and to wake up others; at most the wall time less the busiest thread's own "
-		"work (without sleeps, if it hardly waits for locks), and less the CPU time spread over all cores.  What the holder mostly does is "
+		"work (a thread that sleeps and hardly waits for locks has none), and less the CPU time "
+		"spread over all cores, both without that switching.  What the holder mostly does is "
 		"told if at least 60% of its samples with the lock held, and 20 of them, are in one "
 		"function that it calls.",
 	.wrong =

@@ -20,6 +20,7 @@
 #define LIVES_MIN 0.05 /* of the threads' lifetimes: waits for it */
 #define GROUPS_MAX 256 /* a damaged segment may have any number; the same for holders and waiters */
 #define WAITER_MIN 0.01 /* of its life: a thread waits for locks */
+#define SLEEPER_MIN 0.1 /* of its life: a thread sleeps again and again */
 #define GAIN_MIN 0.1 /* of the wall time */
 
 static bool is_lock(const struct hp_lock_row *row)
@@ -181,40 +182,56 @@ struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 /* --- its cost --- */
 
 /*
- * A thread's work without a lock that no other thread can take over.  The sleeps of a thread that
- * hardly waits for locks do not count: as a rule it does something from time to time until the
- * others have ended, and lasts as long as they do.
+ * A thread's work without a lock that no other thread can take over.  A thread that sleeps and
+ * hardly waits for locks has none: as a rule it does something from time to time until the others
+ * have ended, so it lasts as long as they do.
  */
 static double own_ns(const struct hp_thread_row *row)
 {
-	bool is_waiter = row->waits_ns[HP_WAIT_LOCK] >= WAITER_MIN * row->life_ns;
+	double asleep = row->waits_ns[HP_THREAD_SLEEP];
 
-	return row->ran_ns + row->waits_ns[HP_THREAD_DISK] +
-	       (is_waiter ? row->waits_ns[HP_THREAD_SLEEP] : 0);
+	if (row->waits_ns[HP_WAIT_LOCK] < WAITER_MIN * row->life_ns &&
+	    asleep >= SLEEPER_MIN * row->life_ns)
+		return 0;
+	return row->ran_ns + row->waits_ns[HP_THREAD_DISK] + asleep;
 }
 
-/* CPU time of a thread, on average, to sleep and to wake up others. */
+/*
+ * CPU time to sleep and to wake up others, at most, with its part of the time that has no sample.
+ */
 static double switching_ns(const struct hp_survey *survey)
 {
-	double threads =
-		       (double)survey->busy < survey->cores ? (double)survey->busy : survey->cores,
-	       ns = 0;
+	double ns = 0;
 
 	for (size_t i = 0; i < survey->cost_count; i++)
 		ns += (double)survey->costs[i].marked_ns[HP_SIGN_LOCK];
-	return threads > 1 ? ns / threads : ns;
+	ns += hp_survey_error(survey, ns);
+	return survey->cpu_ns > 0 && survey->ran_ns > survey->cpu_ns
+		       ? ns * survey->ran_ns / survey->cpu_ns
+		       : ns;
+}
+
+/* The threads that share it. */
+static double threads_of(const struct hp_survey *survey)
+{
+	double threads =
+		(double)survey->busy < survey->cores ? (double)survey->busy : survey->cores;
+
+	return threads > 1 ? threads : 1;
 }
 
 double hp_lock_group_gain(const struct hp_survey *survey, const struct hp_lock_group *group)
 {
-	double needed = survey->ran_ns / survey->cores, gain;
+	/* Without the waits there is no switching. */
+	double switching = switching_ns(survey), each = switching / threads_of(survey);
+	double needed = (survey->ran_ns - switching) / survey->cores, gain;
 
 	for (size_t i = 0; i < survey->threads->count; i++)
-		if (own_ns(&survey->threads->rows[i]) > needed)
-			needed = own_ns(&survey->threads->rows[i]);
+		if (own_ns(&survey->threads->rows[i]) - each > needed)
+			needed = own_ns(&survey->threads->rows[i]) - each;
 	gain = survey->wall_ns - needed;
-	if (group->longest_ns + switching_ns(survey) < gain)
-		gain = group->longest_ns + switching_ns(survey);
+	if (group->longest_ns + each < gain)
+		gain = group->longest_ns + each;
 	return gain > 0 ? gain : 0;
 }
 

@@ -91,6 +91,9 @@ struct hp_survey {
 /* An upper bound in wall time of the samples' CPU time. */
 double hp_survey_worth(const struct hp_survey *survey, double sample_ns);
 
+/* The error of CPU time from samples, ns: the true time is larger by more in one run of forty. */
+double hp_survey_error(const struct hp_survey *survey, double sample_ns);
+
 /* Enough for a finding. */
 bool hp_survey_is_worth(const struct hp_survey *survey, double gain_ns);
 

@@ -3,6 +3,7 @@
  * survey.c - common input of all rules: the threads' time, the cores, and the value of CPU
  * time.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,15 @@ double hp_survey_worth(const struct hp_survey *survey, double sample_ns)
 	else
 		ns = share * survey->busiest_ns;
 	return ns < survey->wall_ns ? ns : survey->wall_ns;
+}
+
+double hp_survey_error(const struct hp_survey *survey, double sample_ns)
+{
+	double share = survey->cpu_ns > 0 ? sample_ns / survey->cpu_ns : 0;
+
+	if (share <= 0 || share >= 1 || !survey->samples)
+		return 0;
+	return 1.96 * sqrt(share * (1 - share) / (double)survey->samples) * survey->cpu_ns;
 }
 
 bool hp_survey_is_worth(const struct hp_survey *survey, double gain_ns)
