@@ -4,8 +4,8 @@
  *
  * A context that swapcontext saves returns to the program when it is resumed. Until then the code
  * that called swapcontext may go on in the same frame, by another context of it, and use the stack
- * below. So nothing of ours that is needed afterwards may be there: the C library keeps the registers
- * of arguments in the context, and they carry it. Elsewhere than on x86-64 that is still to be done.
+ * below it, so we must keep nothing there that we need later.  The C library saves the argument
+ * registers in the context, and we keep our data in them.  Only x86-64 has this so far.
  */
 #include <stdint.h>
 #include <ucontext.h>

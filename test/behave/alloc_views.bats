@@ -245,7 +245,7 @@ steady()
 	[ "$(jq '[.leaks.raw[] | select(.live_bytes == 0) | .live_count] | add' "$T/report")" = 1 ]
 }
 
-@test "views: calls in one line are told apart by their addresses" {
+@test "views: calls on the same line show their addresses" {
 	cat >"$T/line.cc" <<-'END'
 		#include <vector>
 		int main()

@@ -272,11 +272,11 @@ const struct hp_rule hp_rule_call_per_item = {
 	.key = "call-per-item",
 	.find = find,
 	.pattern =
-		"One function spends at least 25% of the CPU time in one system call that is no "
-		"input, output or wait and has no rule of its own, such as clock_gettime, or stat for "
-		"localtime; and samples show at least five pieces of it with other work between them.  The gain is "
-		"the time of the library function that makes the call, if half of that is the call; "
-		"and all of the function's, if that is 60% of it.",
+		"One function spends at least 25% of the CPU time in one system call that neither "
+		"transfers data nor waits and has no rule of its own, such as clock_gettime, or stat for "
+		"localtime; and samples show at least five stretches of it with other work in between.  "
+		"The gain is the time of the library function that makes the call, if the call is at "
+		"least half of it; and all of the calling function's time, if that is at least 60% of it.",
 	.wrong = "Each call asks for something else.",
 	.verify = "Count the calls with strace -c, and look at their arguments with strace.  Keep "
 		  "the answer, and compare both with hotpath compare.",

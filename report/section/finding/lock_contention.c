@@ -69,9 +69,9 @@ const struct hp_rule hp_rule_lock_contention = {
 		"gain is the wait of the thread that waited longest, with its share of the CPU time "
 		"to sleep and to wake up others; at most the wall time less the busiest thread's own "
 		"work (a thread that sleeps and hardly waits for locks has none), and less the CPU time "
-		"spread over all cores, both without that switching.  What the holder mostly does is "
-		"told if at least 60% of its samples with the lock held, and 20 of them, are in one "
-		"function that it calls.",
+		"spread over all cores, both without that switching.  The advice says what the holder "
+		"mostly does if at least 60% of its samples with the lock held, and 20 of them, are in "
+		"one function that it calls.",
 	.wrong =
 		"The threads would compete for a core, a disk or another lock instead; or the work "
 		"under the lock cannot be done in parallel.",

@@ -48,8 +48,8 @@ static bool is_costly(const struct hp_survey *survey)
 static char *advice_of(const char *path, bool is_left, bool is_adding)
 {
 	if (is_adding)
-		return hp_xprintf("%s only ever adds: none of its blocks was freed before the "
-				  "memory's peak.  If not all are needed, remove old ones.",
+		return hp_xprintf("%s only adds: it had freed none of its blocks when memory "
+				  "peaked.  If not all are needed, remove old ones.",
 				  path);
 	return is_left ? hp_xprintf("Free what %s allocates when it is no longer needed, or hold "
 				    "less at once: most of the memory at the peak is from there, "
