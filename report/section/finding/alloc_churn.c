@@ -50,6 +50,15 @@ static double around_ns(const struct hp_survey *survey)
 	return ns;
 }
 
+static double hooks_ns(const struct hp_survey *survey)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].hooks_ns;
+	return ns;
+}
+
 static double smaller(double a, double b)
 {
 	return a < b ? a : b;
@@ -59,9 +68,9 @@ static double smaller(double a, double b)
  * The function's share of the time around the allocator, or the least that its blocks take.
  * Never more than the threads had: without these blocks, all other work remains.
  */
-static double gain_of(const struct hp_survey *survey, double ns, uint64_t blocks)
+static double gain_of(const struct hp_survey *survey, double around, double share, uint64_t blocks)
 {
-	double gain = hp_survey_worth(survey, ns);
+	double gain = hp_survey_worth_hooked(survey, around * share, hooks_ns(survey) * share);
 
 	if (gain < BLOCK_NS * (double)blocks)
 		gain = BLOCK_NS * (double)blocks;
@@ -134,7 +143,7 @@ static void find(struct hp_survey *survey)
 	blocks = hp_site_function_blocks(survey, row);
 	share = (double)blocks / (double)survey->answer->heap_blocks;
 	all = around_ns(survey) > allocator ? around_ns(survey) : allocator;
-	gain = gain_of(survey, all * share, blocks);
+	gain = gain_of(survey, all, share, blocks);
 	if (share < PATH_MIN || gain < GAIN_MIN * survey->wall_ns ||
 	    !hp_survey_is_worth(survey, gain) || !are_short(survey, row, blocks))
 		return;

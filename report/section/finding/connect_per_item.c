@@ -54,7 +54,7 @@ static double waits_ns(const struct hp_survey *survey, uint32_t function)
 static double gain_of(const struct hp_survey *survey, const struct hp_cost *most)
 {
 	double own = hp_survey_worth(survey, (double)most->ns) + waits_ns(survey, most->function);
-	double rest = survey->wall_ns - hp_survey_worth(survey, others_ns(survey, most));
+	double rest = survey->wall_ns - hp_survey_least(survey, others_ns(survey, most));
 
 	if (!survey->has_programs && rest > own)
 		return rest;

@@ -43,7 +43,7 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost, doubl
 				     where, class, class);
 	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) making and destroying the copies",
 				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
-	finding->gain_ns = hp_survey_worth(survey, ns + hp_survey_error(survey, ns));
+	finding->gain_ns = hp_survey_worth_hooked(survey, ns, (double)cost->value_hooks_ns);
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, cost->value),
 			    hp_xstrdup(finding->facts));

@@ -143,28 +143,49 @@ static uint32_t requester(struct build *b, struct walk *walk, uint32_t *request)
 
 /*
  * The time of a value's constructor or destructor counts for the function that makes the value,
- * such as a loop that copies each element.
+ * such as a loop that copies each element: this one, or HP_NONE. The walk has passed the owner.
  */
-static void value_add(struct build *b, uint32_t i, const struct hp_owner *owner, struct walk walk,
-		      uint32_t marks)
+static uint32_t value_maker(struct build *b, const struct hp_owner *owner, struct walk walk)
 {
 	const uint32_t passed = LIBRARY | HP_SIGN_BIT(HP_SIGN_VALUE);
 	uint32_t function;
 
 	if (!(marks_of(b, owner->function) & HP_SIGN_BIT(HP_SIGN_VALUE)))
-		return;
-	for (int n = 0; n < CALLERS_MAX && walk_next(&walk, &function); n++) {
-		struct hp_cost *cost;
+		return HP_NONE;
+	for (int n = 0; n < CALLERS_MAX && walk_next(&walk, &function); n++)
+		if (!(marks_of(b, function) & passed))
+			return function;
+	return HP_NONE;
+}
 
-		if (marks_of(b, function) & passed)
-			continue;
-		cost = cost_of(b, function);
-		marks_add(cost, HP_SIGN_BIT(HP_SIGN_VALUE) | (marks & HP_SIGN_BIT(HP_SIGN_COPIED)),
-			  &b->survey->report->model.sampling.stacks[i]);
-		if (marks & HP_SIGN_BIT(HP_SIGN_COPIED))
-			cost->value = owner->function;
+static void value_add(struct build *b, uint32_t i, const struct hp_owner *owner, struct walk walk,
+		      uint32_t marks)
+{
+	uint32_t maker = value_maker(b, owner, walk);
+	struct hp_cost *cost;
+
+	if (maker == HP_NONE)
 		return;
-	}
+	cost = cost_of(b, maker);
+	marks_add(cost, HP_SIGN_BIT(HP_SIGN_VALUE) | (marks & HP_SIGN_BIT(HP_SIGN_COPIED)),
+		  &b->survey->report->model.sampling.stacks[i]);
+	if (marks & HP_SIGN_BIT(HP_SIGN_COPIED))
+		cost->value = owner->function;
+}
+
+/* Our own code, called by the owner. */
+static void hooks_add(struct build *b, uint32_t i, const struct hp_owner *owner)
+{
+	uint64_t ns = b->survey->report->model.sampling.stacks[i].cpu_ns;
+	struct walk walk = { b, i, 0, 0 };
+	uint32_t function, maker;
+
+	cost_of(b, owner->function)->hooks_ns += ns;
+	while (walk_next(&walk, &function) && function != owner->function)
+		;
+	maker = value_maker(b, owner, walk);
+	if (maker != HP_NONE)
+		cost_of(b, maker)->value_hooks_ns += ns;
 }
 
 static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
@@ -288,9 +309,12 @@ void hp_costs_make(struct hp_survey *survey)
 	b.allocates = hp_xcalloc(owners->count, sizeof(bool));
 	survey->stack_marks = hp_xcalloc(owners->count, sizeof(*survey->stack_marks));
 	for (uint32_t i = 1; i < owners->count; i++)
-		if (sampling->stacks[i].samples && !sampling->stacks[i].is_profiler &&
-		    owners->of_stack[i].function != HP_NONE)
-			stack_add(&b, i, &owners->of_stack[i]);
+		if (sampling->stacks[i].samples && owners->of_stack[i].function != HP_NONE) {
+			if (sampling->stacks[i].is_profiler)
+				hooks_add(&b, i, &owners->of_stack[i]);
+			else
+				stack_add(&b, i, &owners->of_stack[i]);
+		}
 	depths_set(&b, owners);
 	builders_add(&b, owners);
 	if (survey->cost_count)

@@ -91,7 +91,8 @@ void hp_pattern_find(struct hp_survey *survey, const struct hp_pattern *pattern)
 		return;
 	marked = (double)cost->marked_ns[pattern->mark];
 	all = larger((double)cost->ns, marked);
-	gain = hp_survey_worth(survey, marked >= WHOLE_MIN * all ? all : marked);
+	gain = hp_survey_worth_hooked(survey, marked >= WHOLE_MIN * all ? all : marked,
+				      (double)cost->hooks_ns);
 	if (marked < pattern->of_cpu * survey->cpu_ns || marked < pattern->of_function * all ||
 	    !hp_survey_is_worth(survey, gain))
 		return;

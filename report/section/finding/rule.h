@@ -43,6 +43,8 @@ struct hp_cost {
 	uint64_t marked_samples[HP_SIGNS];
 	uint64_t leaf_ns;	/* the owner itself is innermost */
 	uint32_t value;	/* with HP_SIGN_COPIED for a value: the constructor */
+	uint64_t hooks_ns;	/* not in `ns`: in the profiler's hooks that it called, */
+	uint64_t value_hooks_ns;	/* or that were called for HP_SIGN_VALUE */
 	uint64_t called_ns;	/* not in `ns`: owners that a library's sort or search calls back for it */
 };
 
@@ -88,8 +90,17 @@ struct hp_survey {
 
 /* --- bounds of a gain --- */
 
-/* An upper bound in wall time of the samples' CPU time. */
+/* An upper bound in wall time of the samples' CPU time, with the error of the samples. */
 double hp_survey_worth(const struct hp_survey *survey, double sample_ns);
+
+/*
+ * The same where the profiler's hooks took `hooks_ns` meanwhile: a part of their time is the
+ * program's.
+ */
+double hp_survey_worth_hooked(const struct hp_survey *survey, double sample_ns, double hooks_ns);
+
+/* A lower bound in wall time of the samples' CPU time. */
+double hp_survey_least(const struct hp_survey *survey, double sample_ns);
 
 /* The error of CPU time from samples, ns: the true time is larger by more in one run of forty. */
 double hp_survey_error(const struct hp_survey *survey, double sample_ns);
@@ -102,6 +113,9 @@ bool hp_survey_has_samples(const struct hp_survey *survey);
 
 /* Waits of all owners for one kind of thing, ns. */
 double hp_survey_blocked(const struct hp_survey *survey, const char *on);
+
+/* NULL = it has no sample. */
+const struct hp_cost *hp_survey_cost(const struct hp_survey *survey, uint32_t function);
 
 /* CPU time of an owner, ns; 0 = none. */
 double hp_survey_cpu_of(const struct hp_survey *survey, uint32_t function);

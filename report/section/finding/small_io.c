@@ -64,7 +64,8 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
 	double ns = (double)cost->marked_ns[HP_SIGN_FILE];
 	double around = (1 + AROUND) * ns < (double)cost->ns ? (1 + AROUND) * ns : (double)cost->ns;
 	bool is_whole = ns >= WHOLE_MIN * (double)cost->ns;
-	double gain = hp_survey_worth(survey, is_whole ? (double)cost->ns : around);
+	double gain = hp_survey_worth_hooked(survey, is_whole ? (double)cost->ns : around,
+					     (double)cost->hooks_ns);
 	struct hp_finding *finding;
 	struct hp_text_cell time;
 	enum way way;

@@ -93,7 +93,7 @@ static double work_ns(const struct hp_survey *survey)
 static double gain_of(const struct hp_survey *survey, const struct place *most, uint64_t all)
 {
 	double lives = most->life_ns / (double)most->count * (double)all;
-	double rest = survey->wall_ns - hp_survey_worth(survey, work_ns(survey));
+	double rest = survey->wall_ns - hp_survey_least(survey, work_ns(survey));
 
 	return CREATOR * lives < rest ? CREATOR * lives : rest;
 }
