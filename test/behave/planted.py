@@ -7,7 +7,7 @@ first finding the right one, and is its bound at most 5 points below the fix's r
 is measured without the profiler, in five alternating runs of both; if these scatter by more than
 the difference the machine is too busy, and the bound is not judged. If threads mostly waited for a
 core, or the fix gains less than 10 %, no finding is required. Healthy programs have no finding, or
-those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_once`, `planted_again`, `planted_cc`, `planted_calls`
+those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_once`, `planted_again`, `planted_turns`, `planted_cc`, `planted_calls`
 (with hooks), `held`, `digests`, and `planted_sql` where SQLite is."""
 import json
 import os
@@ -81,6 +81,14 @@ FAULTS = [
         ("texts", "formats-text alloc-churn"),
         ("messages", "delayed-ack"),
     ]],
+    *[(name, f"./planted_turns {name}", f"./planted_turns {name} fixed", rules) for name, rules in [
+        ("reserves", "reserves-again"),
+        ("maps", "map-per-item"),
+        ("draws", "library-lock"),
+        ("asks", "busy-poll"),
+        ("timeouts", "timed-waits"),
+        ("pairs", "hand-over-per-item"),
+    ]],
     ("inserts", "./planted_sql inserts", "./planted_sql inserts fixed", "prepare-per-item"),
     ("gil", "python3 gil.py", "", "gil"),
     ("shell loop", "dash loop.sh", "", "process-per-item"),
@@ -99,6 +107,11 @@ HEALTHY = [
     *[(f"{name} fixed", f"./planted_again {name} fixed", "") for name in ("sorts", "values", "stamps", "texts")],
     *[(name, f"./planted_again {name}", "") for name in ("sort-once", "made", "keys", "holds", "prints")],
     ("slow-messages", "./planted_again slow-messages", ""),
+    *[(f"{name} fixed", f"./planted_turns {name} fixed", "") for name in ("reserves", "maps", "pairs")],
+    ("draws fixed", "./planted_turns draws fixed", "oversubscribed"),  # four threads compute
+    ("asks fixed", "./planted_turns asks fixed", ""),
+    *[(name, f"./planted_turns {name}", "") for name in ("reserve-once", "draw-alone", "looks", "steps", "sort-others")],
+    ("asks-rightly", "./planted_turns asks-rightly", "small-io queue-full"),  # eight bytes each
     ("inserts fixed", "./planted_sql inserts fixed", ""),
     ("query", "./planted_sql query", ""),
     ("polls-peer", "./planted polls-peer", ""),

@@ -20,7 +20,6 @@
 #include "report/section/wait/lock_view.h"
 
 #define WAITED_MIN 0.3 /* of the wall time, by each waiting thread */
-#define SIGNALS_MIN 0.9 /* of a condition's signals, by the busy thread */
 #define WAITS_MIN 20 /* of each */
 #define BUSY_MIN 0.7 /* of it, for the thread that it waits for */
 #define OTHER_MAX 0.3 /* of it, for all others */
@@ -58,28 +57,12 @@ static bool hands_over(struct hp_survey *survey, const struct hp_lock_contest *c
 	return has;
 }
 
-/* The thread that ended the longest wait, if that is recorded; else most signals are the thread's. */
-static bool is_by(const struct hp_locks *locks, const struct hp_lock_contest *contest,
-		  uint32_t waker)
-{
-	uint64_t all = 0, own = 0;
-
-	if (contest->from_tid)
-		return contest->from_tid == waker;
-	for (size_t i = 0; i < locks->poster_count; i++)
-		if (locks->posters[i].lock == contest->lock) {
-			all += locks->posters[i].count;
-			own += locks->posters[i].tid == waker ? locks->posters[i].count : 0;
-		}
-	return (double)own >= SIGNALS_MIN * (double)all && all;
-}
-
 static bool is_for(struct hp_survey *survey, const struct hp_lock_contest *contest, uint32_t waker)
 {
 	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
 
 	return is_signal(locks->rows[contest->lock].kind) && contest->tid != waker &&
-	       is_by(locks, contest, waker) &&
+	       hp_wait_is_ended_by(locks, contest, waker) &&
 	       (contest->tid == survey->report->model.reader.header.root_pid ||
 		hands_over(survey, contest));
 }

@@ -10,6 +10,8 @@
 #include "report/base/memory.h"
 #include "report/section/channel/row/name.h"
 
+#define SIGNALS_MIN 0.9 /* of a condition's signals, by one thread */
+
 struct hp_busiest hp_survey_busiest(const struct hp_survey *survey)
 {
 	struct hp_busiest busiest = { .first = NULL };
@@ -24,6 +26,12 @@ struct hp_busiest hp_survey_busiest(const struct hp_survey *survey)
 		busiest.first = row;
 	}
 	busiest.second_ns = hp_survey_other_ns(survey, busiest.first);
+	for (size_t i = 0; i < survey->threads->count; i++) {
+		const struct hp_thread_row *row = &survey->threads->rows[i];
+
+		if (row != busiest.first && row->ran_ns + row->ready_ns > busiest.second_wanted_ns)
+			busiest.second_wanted_ns = row->ran_ns + row->ready_ns;
+	}
 	return busiest;
 }
 
@@ -83,6 +91,23 @@ double hp_survey_other_ns(const struct hp_survey *survey, const struct hp_thread
 		if (&survey->threads->rows[i] != row && survey->threads->rows[i].ran_ns > most)
 			most = survey->threads->rows[i].ran_ns;
 	return most;
+}
+
+/* --- a condition --- */
+
+bool hp_wait_is_ended_by(const struct hp_locks *locks, const struct hp_lock_contest *contest,
+			 uint32_t waker)
+{
+	uint64_t all = 0, own = 0;
+
+	if (contest->from_tid)
+		return contest->from_tid == waker;
+	for (size_t i = 0; i < locks->poster_count; i++)
+		if (locks->posters[i].lock == contest->lock) {
+			all += locks->posters[i].count;
+			own += locks->posters[i].tid == waker ? locks->posters[i].count : 0;
+		}
+	return (double)own >= SIGNALS_MIN * (double)all && all;
 }
 
 /* --- the channel --- */

@@ -36,7 +36,10 @@ static void find(struct hp_survey *survey)
 	gain = busiest.first_ns * (1 - 1 / cores);
 	if (starved < STARVED_MIN * survey->wall_ns ||
 	    busiest.first_ns < BUSY_MIN * survey->wall_ns ||
-	    busiest.second_ns > READER_MAX * survey->wall_ns || !hp_survey_is_worth(survey, gain))
+	    busiest.second_ns > READER_MAX * survey->wall_ns ||
+	    /* As busy, but for want of a core. */
+	    busiest.second_wanted_ns > BUSY_MIN * survey->wall_ns ||
+	    !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_queue_empty,
 				 hp_text_clean(hp_channel_row_name(survey->report, place)));
@@ -69,7 +72,7 @@ const struct hp_rule hp_rule_queue_empty = {
 	.pattern =
 		"Readers of a pipe or queue inside one process wait for messages for at least 30% "
 		"of the wall time, the thread that writes is busy for at least 70% of it, and no "
-		"other thread is for more than 30%.  The gain is the busy thread's work on all "
+		"other thread is for more than 30%, or would be with more cores.  The gain is the busy thread's work on all "
 		"cores.",
 	.wrong = "The work of the busy thread cannot be divided.",
 	.verify = "Add a second writer, and compare both with hotpath compare.",

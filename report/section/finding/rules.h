@@ -10,6 +10,7 @@
 #define HP_RULES(X) \
 	X(lock_across_io) \
 	X(lock_contention) \
+	X(library_lock) \
 	X(disk_per_record) \
 	X(waits_for_children) \
 	X(process_per_item) \
@@ -30,21 +31,26 @@
 	X(open_per_item) \
 	X(small_io) \
 	X(call_per_item) \
+	X(map_per_item) \
 	X(formats_text) \
+	X(reserves_again) \
 	X(alloc_churn) \
 	X(leak) \
 	X(page_faults) \
 	X(imbalance) \
 	X(oversubscribed) \
 	X(wakes_many) \
+	X(hand_over_per_item) \
 	X(yield_spin) \
 	X(spin) \
 	X(busy_wait) \
+	X(busy_poll) \
 	X(delayed_ack) \
 	X(socket_io) \
 	X(recursion) \
 	X(gil) \
 	X(sleeps) \
+	X(timed_waits) \
 	X(loop_lag) \
 	X(peak)
 

@@ -9,6 +9,8 @@
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
+#define CPU_MIN 0.7 /* of the CPU time: what makes new data to sort takes its time, too */
+
 /* One long sort is no waste. The comparisons that it calls are parts of it. */
 static bool is_again(struct hp_survey *survey)
 {
@@ -49,7 +51,7 @@ static void find(struct hp_survey *survey)
 	size_t before = survey->findings->count;
 	double gain = hp_survey_worth(survey, sorting_ns(survey));
 
-	if (!is_again(survey))
+	if (sorting_ns(survey) < CPU_MIN * survey->cpu_ns || !is_again(survey))
 		return;
 	hp_pattern_find(survey, &pattern);
 	if (survey->findings->count > before && survey->findings->list[before].gain_ns < gain)
@@ -60,8 +62,8 @@ const struct hp_rule hp_rule_sorts_again = {
 	.key = "sorts-again",
 	.find = find,
 	.pattern =
-		"At least 25% of the CPU time is spent in std::sort, qsort and similar functions, "
-		"and in the comparisons that they call, for one function that does little else; and "
+		"At least 70% of the CPU time is spent in std::sort, qsort and similar functions, and in "
+		"the comparisons that they call, most of it for one function that does little else; and "
 		"samples show at least five sorts with other work between them.  If that is 60% of "
 		"the function, the gain is all of its CPU time; at least that of all sorts.",
 	.wrong = "Each sort is of other data, or most of them changed.",

@@ -92,9 +92,13 @@ static void find(struct hp_survey *survey)
 		row_add(survey, most, posts_of(locks, (uint32_t)(most - locks->rows)), ns);
 }
 
+/* The threads that wake up for nothing are most of the switching. */
+static const struct hp_rule_over over[] = { { "hand-over-per-item", false }, { NULL, false } };
+
 const struct hp_rule hp_rule_wakes_many = {
 	.key = "wakes-many",
 	.find = find,
+	.over = over,
 	.pattern =
 		"A condition is signalled at least 1,000 times, at least twice as many waits for it "
 		"ended, and at least 20% of the CPU time is spent in the kernel to sleep and to wake "

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: MIT
+// planted_turns.cc NAME [fixed] - like planted.c: threads that take turns, and room that is made anew.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define APART __attribute__((noinline))
+
+namespace
+{
+
+bool is_fixed;
+std::atomic<long> sink;
+
+APART long numbers_sum(int from, int count)
+{
+	long sum = 0;
+
+	for (int i = 0; i < count; i++)
+		sum = sum * 31 + (from ^ i);
+	return sum;
+}
+
+/* --- reserves: the exact room, for each few elements --- */
+
+APART void points_add(std::vector<double> &points, const std::vector<double> &more)
+{
+	if (!is_fixed)
+		points.reserve(points.size() + more.size());
+	points.insert(points.end(), more.begin(), more.end());
+}
+
+void reserves()
+{
+	for (int round = 0; round < 8; round++) {
+		std::vector<double> points;
+
+		for (int i = 0; i < 8000; i++)
+			points_add(points, std::vector<double>(8, i));
+		sink += (long)points.back();
+	}
+}
+
+/* Healthy: each vector is a new one, and reserves once. */
+APART long squares_sum(int from)
+{
+	std::vector<long> squares;
+	long sum = 0;
+
+	squares.reserve(4000);
+	for (int i = 0; i < 4000; i++)
+		squares.push_back((long)i * (i ^ from));
+	for (long square : squares)
+		sum = sum * 31 + square;
+	return sum;
+}
+
+void reserve_once()
+{
+	for (int i = 0; i < 60000; i++)
+		sink += squares_sum(i);
+}
+
+/* --- maps: a part of a file is mapped for each look --- */
+
+constexpr size_t part_size = 1 << 17, parts = 64;
+
+APART int part_look(int fd, size_t part, size_t at)
+{
+	void *map = mmap(nullptr, part_size, PROT_READ, MAP_SHARED, fd, (off_t)(part * part_size));
+	int value = static_cast<const unsigned char *>(map)[at];
+
+	munmap(map, part_size);
+	return value;
+}
+
+void maps()
+{
+	char name[] = "planted-maps-XXXXXX";
+	int fd = mkstemp(name);
+
+	unlink(name);
+	if (ftruncate(fd, part_size * parts))
+		abort();
+	std::vector<char> data(part_size, 3);
+	for (size_t part = 0; part < parts; part++)
+		if (write(fd, data.data(), data.size()) < 0)
+			abort();
+	void *whole = mmap(nullptr, part_size * parts, PROT_READ, MAP_SHARED, fd, 0);
+	for (size_t i = 0; i < 300000; i++) {
+		size_t part = i * 31 % parts, at = i * 977 % part_size;
+
+		sink += is_fixed ? static_cast<unsigned char *>(whole)[part * part_size + at]
+				 : part_look(fd, part, at);
+		sink += numbers_sum((int)i, 100);
+	}
+}
+
+/* --- draws: all threads draw from one generator, which has a lock inside the library --- */
+
+APART long draws_sum(unsigned seed, int count)
+{
+	long sum = 0;
+
+	for (int i = 0; i < count; i++)
+		sum += (is_fixed ? rand_r(&seed) : rand()) >> 8;
+	return sum;
+}
+
+void draws()
+{
+	std::vector<std::thread> threads;
+
+	for (unsigned i = 0; i < 4; i++)
+		threads.emplace_back([i] { sink += draws_sum(i, 80000000); });
+	for (std::thread &thread : threads)
+		thread.join();
+}
+
+/* Healthy: one thread draws, and nobody waits. */
+void draw_alone()
+{
+	std::thread other([] { sink += numbers_sum(3, 600000000); });
+
+	sink += draws_sum(1, 150000000);
+	other.join();
+}
+
+/* --- asks: the first thread asks two pipes, and does not wait --- */
+
+APART long results_read(int *fds)
+{
+	pollfd in[2] = { { fds[0], POLLIN, 0 }, { fds[1], POLLIN, 0 } };
+	long sum = 0, value;
+
+	for (int open = 2; open;) {
+		if (poll(in, 2, is_fixed ? -1 : 0) < 1)
+			continue;
+		for (pollfd &one : in) {
+			if (!one.revents)
+				continue;
+			if (read(one.fd, &value, sizeof(value)) <= 0) {
+				one.fd = -1;
+				open--;
+			} else {
+				sum += value;
+			}
+		}
+	}
+	return sum;
+}
+
+/* Two threads that send results, each after so much work. */
+void pipes_run(int results, int work)
+{
+	int ends[2][2];
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 2; i++) {
+		if (pipe(ends[i]))
+			abort();
+		threads.emplace_back([=] {
+			for (int k = 0; k < results; k++) {
+				long value = numbers_sum(k, work);
+
+				if (write(ends[i][1], &value, sizeof(value)) < 0)
+					abort();
+			}
+			close(ends[i][1]);
+		});
+	}
+	int fds[2] = { ends[0][0], ends[1][0] };
+	sink += results_read(fds);
+	for (std::thread &thread : threads)
+		thread.join();
+}
+
+void asks()
+{
+	pipes_run(300, 3000000);
+}
+
+/* Healthy: there is always something to read. */
+void asks_rightly()
+{
+	is_fixed = true;
+	pipes_run(300000, 100);
+}
+
+/* --- timeouts: nobody signals, so each item waits for the worker's timeout --- */
+
+struct Bench {
+	std::mutex mutex;
+	std::condition_variable arrived, done;
+	int item = 0;
+	bool is_closed = false;
+
+	APART void work()
+	{
+		std::unique_lock<std::mutex> hold(mutex);
+
+		while (!is_closed) {
+			if (!item) {
+				arrived.wait_for(hold, std::chrono::milliseconds(4));
+				continue;
+			}
+			sink += numbers_sum(item, 20000);
+			item = 0;
+			done.notify_one();
+		}
+	}
+
+	APART void ask(int number)
+	{
+		std::unique_lock<std::mutex> hold(mutex);
+
+		item = number;
+		if (is_fixed)
+			arrived.notify_one();
+		done.wait(hold, [this] { return !item; });
+	}
+
+	void close()
+	{
+		std::lock_guard<std::mutex> hold(mutex);
+
+		is_closed = true;
+	}
+};
+
+void timeouts()
+{
+	Bench bench;
+	std::thread worker([&] { bench.work(); });
+
+	for (int i = 1; i < 300; i++)
+		bench.ask(i);
+	bench.close();
+	worker.join();
+}
+
+/* Healthy: a thread looks from time to time, and nobody waits for it. */
+void looks()
+{
+	Bench bench;
+	std::thread worker([&] { bench.work(); });
+
+	for (int i = 0; i < 300; i++)
+		sink += numbers_sum(i, 4000000);
+	bench.close();
+	worker.join();
+}
+
+/* --- pairs: two threads hand over one small item at a time --- */
+
+struct Slot {
+	std::mutex mutex;
+	std::condition_variable filled, emptied;
+	std::vector<int> items;
+
+	APART void give(std::vector<int> &more)
+	{
+		std::unique_lock<std::mutex> hold(mutex);
+
+		emptied.wait(hold, [this] { return items.empty(); });
+		items.swap(more);
+		filled.notify_one();
+	}
+
+	APART void take(std::vector<int> &some)
+	{
+		std::unique_lock<std::mutex> hold(mutex);
+
+		filled.wait(hold, [this] { return !items.empty(); });
+		some.swap(items);
+		emptied.notify_one();
+	}
+};
+
+void pairs()
+{
+	const int all = 200000, each = is_fixed ? 500 : 1;
+	Slot slot;
+	std::thread taker([&] {
+		for (int i = 0; i < all; i += each) {
+			std::vector<int> some;
+
+			slot.take(some);
+			for (int item : some)
+				sink += numbers_sum(item, 300);
+		}
+	});
+
+	for (int i = 0; i < all; i += each) {
+		std::vector<int> more;
+
+		for (int k = 0; k < each; k++)
+			more.push_back(i + k);
+		slot.give(more);
+	}
+	taker.join();
+}
+
+/* Healthy: in each step all threads have work. */
+struct Crew {
+	std::mutex mutex;
+	std::condition_variable start, end;
+	int step = 0, left = 0;
+
+	APART void work(int steps)
+	{
+		for (int seen = 0; seen < steps;) {
+			{
+				std::unique_lock<std::mutex> hold(mutex);
+
+				start.wait(hold, [&] { return step > seen; });
+				seen = step;
+			}
+			sink += numbers_sum(seen, 150000);
+			std::lock_guard<std::mutex> hold(mutex);
+			if (!--left)
+				end.notify_one();
+		}
+	}
+
+	APART void next(int threads)
+	{
+		std::unique_lock<std::mutex> hold(mutex);
+
+		left = threads;
+		step++;
+		start.notify_all();
+		end.wait(hold, [this] { return !left; });
+	}
+};
+
+void steps()
+{
+	const int count = 6000;
+	std::vector<std::thread> threads;
+	Crew crew;
+
+	for (int i = 0; i < 4; i++)
+		threads.emplace_back([&] { crew.work(count); });
+	for (int i = 0; i < count; i++)
+		crew.next(4);
+	for (std::thread &thread : threads)
+		thread.join();
+}
+
+/* --- healthy: it sorts many arrays, each another one --- */
+
+struct Person {
+	std::string name;
+	int group;
+};
+
+APART std::vector<Person> group_of(const std::vector<Person> &people, int group)
+{
+	std::vector<Person> some;
+
+	for (const Person &person : people)
+		if (person.group == group)
+			some.push_back(person);
+	return some;
+}
+
+void sort_others()
+{
+	std::vector<Person> people;
+	std::mt19937 random(4);
+
+	for (int i = 0; i < 2400000; i++)
+		people.push_back(
+			{ "person number " + std::to_string(random()), (int)(random() % 12) });
+	for (int group = 0; group < 12; group++) {
+		std::vector<Person> some = group_of(people, group);
+
+		std::sort(some.begin(), some.end(),
+			  [](const Person &a, const Person &b) { return a.name < b.name; });
+		sink += some[some.size() / 2].name.back();
+	}
+}
+
+const struct {
+	const char *name;
+	void (*run)();
+} programs[] = {
+	{ "reserves", reserves },
+	{ "reserve-once", reserve_once },
+	{ "maps", maps },
+	{ "draws", draws },
+	{ "draw-alone", draw_alone },
+	{ "asks", asks },
+	{ "asks-rightly", asks_rightly },
+	{ "timeouts", timeouts },
+	{ "looks", looks },
+	{ "pairs", pairs },
+	{ "steps", steps },
+	{ "sort-others", sort_others },
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	is_fixed = argc > 2;
+	for (const auto &program : programs)
+		if (argc > 1 && strcmp(program.name, argv[1]) == 0) {
+			program.run();
+			return 0;
+		}
+	return 2;
+}
