@@ -68,6 +68,30 @@ struct hp_flight *hp_flight_begin(struct hp_future *future);
 void hp_flight_end(struct hp_future *future, struct hp_flight *flight, enum hp_future_state how,
 		   const char *text);
 
+/* A free flight that nobody else knows; NULL = no room, and a call is lost.  It is free again. */
+struct hp_flight *hp_flight_take(struct hp_future *future);
+void hp_flight_give(struct hp_future *future, struct hp_flight *flight);
+
+/*
+ * The same as begin and end for a future whose calls are never polled in a thread (the program
+ * only asks if they are ready) and have no text. The caller counts them in `calls`, takes their
+ * flights, and reads the clock for several.
+ */
+struct hp_future_log *hp_future_log_of(struct hp_future *future);
+
+static HP_HOT void hp_flight_start_asked(struct hp_flight *flight, uint64_t number, uint64_t now)
+{
+	flight->created = now;
+	__atomic_store_n(&flight->number, number, __ATOMIC_RELAXED);
+	atomic_store_explicit(&flight->state, HP_FUTURE_PENDING, memory_order_release);
+}
+
+void hp_flight_finish_asked(struct hp_future_log *log, struct hp_flight *flight, uint64_t now,
+			    enum hp_future_state how);
+
+/* The process has ended: its calls did not. */
+void hp_flights_leave(struct hp_future *future);
+
 /* It did not start after all, and nothing else knows it. */
 void hp_flight_undo(struct hp_future *future, struct hp_flight *flight);
 

@@ -26,7 +26,7 @@
 struct hp_local;
 struct hp_process;
 
-#define HP_RECORDERS_MAX 13
+#define HP_RECORDERS_MAX 14
 
 /* NULL = nothing to do. */
 struct hp_recorder {

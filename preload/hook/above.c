@@ -8,6 +8,7 @@
 #include "preload/channel/channel.h"
 #include "preload/future/connect.h"
 #include "preload/future/future.h"
+#include "preload/future/ring.h"
 #include "preload/heap/direct.h"
 #include "preload/heap/heap.h"
 #include "preload/hook/birth.h"
@@ -41,5 +42,6 @@ const struct hp_above hp_above = {
 		&hp_stream_recorder,
 		&hp_future_recorder,
 		&hp_connect_recorder,
+		&hp_ring_recorder,
 	},
 };

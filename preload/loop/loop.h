@@ -121,9 +121,9 @@ void hp_loop_tell(struct hp_looper *me);
 #define HP_LOOP_FRAME ((uintptr_t)__builtin_dwarf_cfa())
 #endif
 
-/* A handler's wait during another wait is below it on the stack. */
-static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp_loop_call call,
-				 enum hp_wait_on on)
+/* A handler's wait during another wait is below it on the stack.  `now`: ticks; 0 = not read yet. */
+static HP_HOT void hp_turn_begin_at(struct hp_turn *turn, uintptr_t caller, enum hp_loop_call call,
+				    enum hp_wait_on on, uint64_t now)
 {
 	const uintptr_t frame = HP_LOOP_FRAME;
 	struct hp_looper *me = hp_looper();
@@ -142,7 +142,7 @@ static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp
 		turn->noted = turn->since ? turn->since : hp_offcpu_note_begin();
 		return;
 	}
-	turn->noted = turn->since = hp_ticks();
+	turn->noted = turn->since = now ? now : hp_ticks();
 	if (HP_UNLIKELY(!turn->since))
 		return;
 	turn->loop = loop;
@@ -158,6 +158,12 @@ static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp
 	loop->since = turn->since;
 }
 
+static HP_HOT void hp_turn_begin(struct hp_turn *turn, uintptr_t caller, enum hp_loop_call call,
+				 enum hp_wait_on on)
+{
+	hp_turn_begin_at(turn, caller, call, on, 0);
+}
+
 /* As hp_offcpu_note_end(); the wait ended at `now`. */
 static HP_HOT void hp_turn_note(const struct hp_turn *turn, uint64_t now)
 {
@@ -167,8 +173,9 @@ static HP_HOT void hp_turn_note(const struct hp_turn *turn, uint64_t now)
 		hp_offcpu_note_write(turn->noted, turn->on, HP_OFFCPU_NO_FD);
 }
 
-/* `asked_ns`: the timeout; < 0 = none. */
-static HP_HOT void hp_turn_end(const struct hp_turn *turn, int result, int most, int64_t asked_ns)
+/* `asked_ns`: the timeout; < 0 = none.  Returns the ticks; 0 = they were not needed. */
+static HP_HOT uint64_t hp_turn_end(const struct hp_turn *turn, int result, int most,
+				   int64_t asked_ns)
 {
 	struct hp_loop *loop = turn->loop;
 	struct hp_looper *me;
@@ -178,7 +185,7 @@ static HP_HOT void hp_turn_end(const struct hp_turn *turn, int result, int most,
 		hp_idle_end(turn->since);
 		if (HP_UNLIKELY(turn->noted))
 			hp_turn_note(turn, hp_ticks());
-		return;
+		return 0;
 	}
 	now = hp_ticks();
 	hp_turn_note(turn, now);
@@ -205,6 +212,7 @@ static HP_HOT void hp_turn_end(const struct hp_turn *turn, int result, int most,
 	}
 	if (HP_UNLIKELY(++loop->waits == HP_LOOP_MIN))
 		hp_loop_tell(me);
+	return now;
 }
 
 #endif

@@ -286,6 +286,11 @@ uring()
 	[ "$output" = "4000 4000 0 0 0 0" ]
 }
 
+@test "futures: many requests to io_uring at a time, from several places" {
+	run -0 uring many 3000
+	[ "$output" = "3000 3000 0 0 0 0" ]
+}
+
 @test "futures: requests to io_uring that are cancelled, or report several times" {
 	run -0 uring cancel
 	[ "$output" = "17 9 7 1 0 3" ]

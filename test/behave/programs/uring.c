@@ -3,7 +3,8 @@
  * uring.c - requests to io_uring by liburing; prints how many it began, and how they ended.
  *
  * uring nops COUNT   each with its own number; `polled`: by the kernel's thread; `same`: all with
- *                    one number, up to four in flight
+ *                    one number, up to 32 in flight
+ * uring many COUNT   that many in flight at a time, from two places
  * uring cancel       reads that are cancelled, a poll that reports several times, and failures
  * uring unseen       more completions between two calls than the ring holds
  */
@@ -74,7 +75,7 @@ static struct io_uring *ring_new(unsigned flags, unsigned size)
 
 static void nops(unsigned long count, unsigned flags, int is_same)
 {
-	const unsigned burst = is_same ? 4 : 32;
+	const unsigned burst = 32;
 	struct io_uring *ring = ring_new(flags, 64);
 
 	for (unsigned long number = 1; number <= count; number += burst) {
@@ -84,6 +85,32 @@ static void nops(unsigned long count, unsigned flags, int is_same)
 		while (ended < begun)
 			take_one(ring);
 	}
+	io_uring_queue_exit(ring);
+}
+
+/* All wait for one byte, and end at once. */
+static void many(unsigned long count)
+{
+	struct io_uring *ring = ring_new(0, 4096);
+	int fds[2];
+
+	if (pipe(fds) != 0)
+		exit(1);
+	for (unsigned long number = 1; number <= count; number++) {
+		io_uring_prep_poll_add(entry(ring, 0), fds[0], POLLIN);
+		ring->sq.sqes[(ring->sq.sqe_tail - 1) & *ring->sq.kring_mask].user_data =
+			number * 64;
+		/* Two places that submit. */
+		if (number % 64 == 0)
+			io_uring_submit(ring);
+		else if (number % 32 == 0)
+			io_uring_submit(ring);
+	}
+	io_uring_submit(ring);
+	if (write(fds[1], "x", 1) != 1)
+		exit(1);
+	while (ended < begun)
+		take_one(ring);
 	io_uring_queue_exit(ring);
 }
 
@@ -174,6 +201,8 @@ int main(int count, char **words)
 		nops(number, IORING_SETUP_SQPOLL, 0);
 	else if (strcmp(mode, "same") == 0)
 		nops(number, 0, 1);
+	else if (strcmp(mode, "many") == 0)
+		many(number);
 	else if (strcmp(mode, "cancel") == 0)
 		cancel();
 	else if (strcmp(mode, "unseen") == 0)
