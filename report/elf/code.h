@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code.h - the machine code of a recorded object, and loops in it that only wait.
+ * code.h - the machine code of a recorded object, and loops in it that only wait or search.
  */
 #ifndef HP_REPORT_ELF_CODE_H
 #define HP_REPORT_ELF_CODE_H
@@ -34,5 +34,12 @@ struct hp_code_loop {
  * x86-64 only; false elsewhere, and for any loop with an instruction that is not known here.
  */
 bool hp_code_waits(const struct hp_code *code, uint64_t address, struct hp_code_loop *loop);
+
+/*
+ * True if the instruction at `address` belongs to a loop that compares one element of an array after
+ * the other with something, until one is equal: it stores nothing, calls nothing, and adds up
+ * nothing.  The elements have at least four bytes.  As above: x86-64 only.
+ */
+bool hp_code_searches(const struct hp_code *code, uint64_t address, struct hp_code_loop *loop);
 
 #endif

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code_loop.c - loops that only wait, see code.h.
+ * code_loop.c - loops that only wait, or that only search; see code.h.
  *
- * A turn of such a loop is a function of memory, of the clock, and of registers that the loop does
+ * A turn of a loop that waits is a function of memory, of the clock, and of registers that the loop does
  * not change: each register that it reads is never written in the loop, or was written before in
  * the same turn.  So nothing in the program's own thread ends it.  A walk through a list, a
  * counter or a checksum reads what the previous turn wrote.  Atomic exchanges are left out: usually
  * they succeed at once.
+ *
+ * In a search through an array, all that a turn leaves to the next one are counters and addresses,
+ * to each of which it adds a constant.  A sum, a checksum, a binary search and the next place of a
+ * hash table are something else.
  *
  * Instructions: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, appendix A.
  */
@@ -14,6 +18,7 @@
 
 #define LOOP_MAX 64	/* bytes */
 #define STEPS_MAX 32
+#define ELEMENT_MIN 4	/* bytes: a loop over single characters reads a text */
 
 #if defined(__x86_64__)
 
@@ -32,6 +37,9 @@ struct decoder {
 	unsigned reg;
 	unsigned rm;	/* if it is a register */
 	uint32_t address;	/* registers of the address */
+	uint32_t index;	/* of these: the one that is multiplied, */
+	unsigned scale;	/* by this */
+	int64_t offset;	/* a constant that is added to them */
 };
 
 struct step {
@@ -40,6 +48,10 @@ struct step {
 	bool is_jump;
 	bool is_always;	/* unconditional */
 	int64_t by;	/* bytes, from the end of the instruction */
+	int64_t adds;	/* a constant to the register that it writes; 0 = it does something else */
+	bool is_compare;
+	bool is_load;	/* or a comparison with memory: of d->address */
+	uint32_t compared;	/* registers, without those of an address */
 };
 
 static uint32_t bit(unsigned number)
@@ -54,6 +66,16 @@ static unsigned byte(struct decoder *d)
 		return 0;
 	}
 	return *d->at++;
+}
+
+/* A signed number. */
+static int64_t number(struct decoder *d, size_t size)
+{
+	uint64_t value = 0, sign = size ? UINT64_C(1) << (8 * size - 1) : 0;
+
+	for (size_t i = 0; i < size; i++)
+		value |= (uint64_t)byte(d) << 8 * i;
+	return (int64_t)((value ^ sign) - sign);
 }
 
 static void skip(struct decoder *d, size_t count)
@@ -71,14 +93,17 @@ static void modrm(struct decoder *d)
 	d->reg = (value >> 3 & 7) | (d->rex & 4) << 1;
 	d->rm = low | (d->rex & 1) << 3;
 	d->is_memory = mod != 3;
-	d->address = 0;
+	d->address = d->index = 0;
+	d->scale = 1;
+	d->offset = 0;
 	if (!d->is_memory)
 		return;
 	if (low == 4) {
 		unsigned sib = byte(d), index = (sib >> 3 & 7) | (d->rex & 2) << 2;
 
 		if (index != 4)
-			d->address |= bit(index);
+			d->address = d->index = bit(index);
+		d->scale = 1U << (sib >> 6);
 		if ((sib & 7) == 5 && mod == 0)
 			skip(d, 4);
 		else
@@ -88,7 +113,7 @@ static void modrm(struct decoder *d)
 	} else {
 		d->address |= bit(d->rm);
 	}
-	skip(d, mod == 1 ? 1 : mod == 2 ? 4 : 0);
+	d->offset = number(d, mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
 /* What reading the operand r/m reads. */
@@ -111,10 +136,15 @@ static bool arithmetic(struct decoder *d, unsigned opcode, struct step *step)
 		skip(d, immediate(d, !(opcode & 1)));
 		step->reads = bit(RAX);
 		step->writes = is_compare ? 0 : bit(RAX);
+		step->is_compare = is_compare;
+		step->compared = bit(RAX);
 		return true;
 	}
 	modrm(d);
 	step->reads = source(d) | bit(d->reg);
+	step->is_compare = is_compare;
+	step->is_load = d->is_memory;
+	step->compared = bit(d->reg) | (d->is_memory ? 0 : bit(d->rm));
 	if (is_compare)
 		return true;
 	if (!(opcode & 2) && d->is_memory)
@@ -130,14 +160,20 @@ static bool arithmetic(struct decoder *d, unsigned opcode, struct step *step)
 static bool group(struct decoder *d, unsigned opcode, struct step *step)
 {
 	bool is_shift = opcode >= 0xc0, is_compare;
+	int64_t constant = 0;
 
 	modrm(d);
 	is_compare = !is_shift && (d->reg & 7) == 7;
 	if (opcode < 0xd0)
-		skip(d, is_shift || opcode != 0x81 ? 1 : immediate(d, false));
+		constant = number(d, is_shift || opcode != 0x81 ? 1 : immediate(d, false));
 	step->reads = source(d) | (opcode == 0xd2 || opcode == 0xd3 ? bit(RCX) : 0);
+	step->is_compare = is_compare;
+	step->is_load = d->is_memory;
+	step->compared = d->is_memory ? 0 : bit(d->rm);
 	if (is_compare)
 		return true;
+	if (!is_shift && !d->is_memory && ((d->reg & 7) == 0 || (d->reg & 7) == 5))
+		step->adds = (d->reg & 7) == 0 ? constant : -constant;
 	step->writes = bit(d->rm);
 	return !d->is_memory;
 }
@@ -184,6 +220,7 @@ static bool two_bytes(struct decoder *d, struct step *step)
 	case 0xbf:
 		step->reads = source(d);
 		step->writes = bit(d->reg);
+		step->is_load = d->is_memory;
 		return true;
 	case 0xa3:	/* bt */
 		step->reads = source(d) | bit(d->reg);
@@ -205,6 +242,7 @@ static bool move(struct decoder *d, unsigned opcode, struct step *step)
 	case 0x8b:
 		step->reads = source(d);
 		step->writes = bit(d->reg);
+		step->is_load = d->is_memory;
 		return true;
 	case 0x88:
 	case 0x89:
@@ -214,7 +252,13 @@ static bool move(struct decoder *d, unsigned opcode, struct step *step)
 	case 0x8d:	/* lea */
 		step->reads = d->address;
 		step->writes = bit(d->reg);
+		step->adds = d->address == bit(d->reg) && !d->index ? d->offset : 0;
 		return d->is_memory;
+	case 0xff:	/* inc, dec */
+		step->reads = source(d);
+		step->writes = bit(d->rm);
+		step->adds = (d->reg & 7) == 0 ? 1 : -1;
+		return !d->is_memory && (d->reg & 7) <= 1;
 	case 0xc6:
 	case 0xc7:
 		skip(d, immediate(d, opcode == 0xc6));
@@ -350,6 +394,111 @@ static bool is_wait(const struct hp_code *code, size_t at, const struct hp_code_
 	return has_at && !(early & written);
 }
 
+/* --- searches --- */
+
+/* What the turns of a loop have in common. */
+struct turn {
+	uint32_t written;
+	uint32_t carried;	/* a turn reads what the one before has left there */
+	uint32_t of_element;	/* loaded from an address with a carried register */
+	int64_t adds[16];	/* to a carried register, in each turn */
+	int jumps;
+	bool is_search;	/* an element is compared with what stays the same */
+};
+
+/* False if it is no such loop: the first pass learns what is carried. */
+static bool turn_read(const struct hp_code *code, const struct hp_code_loop *loop,
+		      struct turn *turn)
+{
+	struct decoder d = { .at = code->bytes + loop->begin, .end = code->bytes + loop->end };
+	struct step step;
+
+	while (d.at < d.end) {
+		if (!decode(&d, &step))
+			return false;
+		turn->carried |= step.reads & ~turn->written;
+		turn->written |= step.writes;
+		turn->jumps += step.is_jump;
+		if (step.is_jump && d.at < d.end) {
+			int64_t target = d.at - code->bytes + step.by;
+
+			if (step.is_always ||
+			    (target >= (int64_t)loop->begin && target < (int64_t)loop->end))
+				return false;
+		}
+	}
+	turn->carried &= turn->written;
+	return turn->jumps >= 2 && turn->carried;
+}
+
+/* Bytes from one element to the next, for an address; 0 = it does not move. */
+static int64_t stride(const struct decoder *d, const struct turn *turn)
+{
+	int64_t sum = 0;
+
+	for (unsigned i = 0; i < 16; i++)
+		if (d->address & turn->carried & bit(i))
+			sum += turn->adds[i] * (d->index == bit(i) ? (int64_t)d->scale : 1);
+	return sum < 0 ? -sum : sum;
+}
+
+/* True if the loop adds a constant to each carried register, once. */
+static bool adds_read(const struct hp_code *code, const struct hp_code_loop *loop,
+		      struct turn *turn)
+{
+	struct decoder d = { .at = code->bytes + loop->begin, .end = code->bytes + loop->end };
+	struct step step;
+
+	while (d.at < d.end && decode(&d, &step)) {
+		if (!(step.writes & turn->carried))
+			continue;
+		for (unsigned i = 0; i < 16; i++) {
+			if (step.writes != bit(i))
+				continue;
+			if (!step.adds || turn->adds[i])
+				return false;
+			turn->adds[i] = step.adds;
+		}
+	}
+	return d.at >= d.end;
+}
+
+static void compares_read(const struct hp_code *code, const struct hp_code_loop *loop,
+			  struct turn *turn)
+{
+	struct decoder d = { .at = code->bytes + loop->begin, .end = code->bytes + loop->end };
+	struct step step;
+
+	while (d.at < d.end && decode(&d, &step)) {
+		bool is_element = step.is_load &&
+				  (stride(&d, turn) >= ELEMENT_MIN || d.address & turn->of_element);
+		uint32_t element = step.compared & turn->of_element;
+		uint32_t others = step.compared & ~element;
+
+		/* With something else than an element of another array. */
+		if (step.is_compare && !(others & turn->written) && is_element != (element != 0) &&
+		    !(element & (element - 1)))
+			turn->is_search = true;
+		turn->of_element &= ~step.writes;
+		if (is_element && !step.is_compare)
+			turn->of_element |= step.writes;
+	}
+}
+
+bool hp_code_searches(const struct hp_code *code, uint64_t address, struct hp_code_loop *loop)
+{
+	size_t at = (size_t)(address - code->address);
+	struct turn turn = { .written = 0 };
+
+	if (address < code->address || at >= code->size || !find_end(code, at, loop) ||
+	    !turn_read(code, loop, &turn) || !adds_read(code, loop, &turn))
+		return false;
+	compares_read(code, loop, &turn);
+	loop->begin += code->address;
+	loop->end += code->address;
+	return turn.is_search;
+}
+
 bool hp_code_waits(const struct hp_code *code, uint64_t address, struct hp_code_loop *loop)
 {
 	size_t at = (size_t)(address - code->address);
@@ -370,6 +519,11 @@ bool hp_code_waits(const struct hp_code *code, uint64_t address, struct hp_code_
 	(void)address;
 	(void)loop;
 	return false;
+}
+
+bool hp_code_searches(const struct hp_code *code, uint64_t address, struct hp_code_loop *loop)
+{
+	return hp_code_waits(code, address, loop);
 }
 
 #endif

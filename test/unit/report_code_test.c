@@ -120,6 +120,101 @@ APART static void work_store(volatile int *to, const volatile int *until)
 		*to = 1;
 }
 
+/* --- these search an array --- */
+
+struct entry {
+	int key;
+	int more[5];
+};
+
+APART static const struct entry *find_key(const struct entry *entries, size_t count, int key)
+{
+	for (size_t i = 0; i < count; i++)
+		if (entries[i].key == key)
+			return &entries[i];
+	return NULL;
+}
+
+APART static size_t find_of_all(struct entry *const *entries, size_t count, int key)
+{
+	size_t i = 0;
+
+	while (i < count && entries[i]->key != key)
+		i++;
+	return i;
+}
+
+APART static size_t find_free(const int *slots, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (slots[i] == -1)
+			return i;
+	return count;
+}
+
+/* --- these do not --- */
+
+APART static size_t other_sum(const int *numbers, size_t count, int limit)
+{
+	int sum = 0;
+	size_t i = 0;
+
+	for (; i < count && sum < limit; i++)
+		sum += numbers[i];
+	return i;
+}
+
+APART static size_t other_halves(const int *numbers, size_t count, int wanted)
+{
+	size_t low = 0;
+
+	while (low < count) {
+		size_t middle = (low + count) / 2;
+
+		if (numbers[middle] == wanted)
+			return middle;
+		if (numbers[middle] < wanted)
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low;
+}
+
+APART static size_t other_probe(const int *slots, size_t mask, int key)
+{
+	size_t at = (size_t)key & mask;
+
+	while (slots[at] && slots[at] != key)
+		at = (at + 1) & mask;
+	return at;
+}
+
+APART static size_t other_difference(const int *a, const int *b, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && a[i] == b[i])
+		i++;
+	return i;
+}
+
+APART static const struct node *other_list(const struct node *node, int value)
+{
+	while (node && node->value != value)
+		node = node->next;
+	return node;
+}
+
+APART static size_t other_letters(const char *text, size_t length, char wanted)
+{
+	size_t at = 0;
+
+	while (at < length && text[at] != wanted)
+		at++;
+	return at;
+}
+
 static int called(void);
 
 APART static void work_call(void)
@@ -133,8 +228,10 @@ APART static int called(void)
 	return __atomic_load_n(&flag, __ATOMIC_ACQUIRE);
 }
 
-/* The addresses in `objdump -d`, each line "  ADDRESS:\tINSTRUCTION"; returns how many are of a loop that waits. */
-static int waits_in(const char *path, const char *function, int *instructions)
+typedef bool is_loop(const struct hp_code *, uint64_t, struct hp_code_loop *);
+
+/* The addresses in `objdump -d`, each line "  ADDRESS:\tINSTRUCTION"; returns how many are of such a loop. */
+static int loops_in(const char *path, const char *function, is_loop *is_it, int *instructions)
 {
 	char *command = hp_xprintf("objdump -d --no-show-raw-insn --disassemble=%s '%s' 2>&1",
 				   function, path);
@@ -156,8 +253,7 @@ static int waits_in(const char *path, const char *function, int *instructions)
 		if (sscanf(line, " %lx%c\t", &address, &colon) != 2 || colon != ':')
 			continue;
 		++*instructions;
-		if (hp_code_read(&code, &object, 0, address) &&
-		    hp_code_waits(&code, address, &loop)) {
+		if (hp_code_read(&code, &object, 0, address) && is_it(&code, address, &loop)) {
 			CHECK(loop.begin <= address && address < loop.end);
 			found++;
 		}
@@ -168,13 +264,9 @@ static int waits_in(const char *path, const char *function, int *instructions)
 	return found;
 }
 
-TEST(code, loops_that_only_wait_are_told_from_others)
+/* Functions whose name begins so, and no others, have such a loop. */
+static void loops_check(const char *const *names, size_t count, const char *begin, is_loop *is_it)
 {
-	static const char *const names[] = {
-		"wait_flag",  "wait_pause",  "wait_number", "wait_pointer", "wait_bits",
-		"wait_clock", "work_list",   "work_limit",  "work_hash",    "work_find",
-		"work_fill",  "work_divide", "work_store",  "work_call",
-	};
 	char path[4096];
 	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
@@ -182,16 +274,39 @@ TEST(code, loops_that_only_wait_are_told_from_others)
 	path[size > 0 ? size : 0] = 0;
 	if (system("command -v objdump >/dev/null") != 0)
 		SKIP("no objdump here");
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		int instructions, found = waits_in(path, names[i], &instructions);
-		bool waits = strncmp(names[i], "wait_", 5) == 0;
+	for (size_t i = 0; i < count; i++) {
+		int instructions, found = loops_in(path, names[i], is_it, &instructions);
+		bool has = strncmp(names[i], begin, strlen(begin)) == 0;
 
-		if ((found > 0) != waits || !instructions)
-			printf("%s: %d of %d instructions wait\n", names[i], found, instructions);
+		if ((found > 0) != has || !instructions)
+			printf("%s: %d of %d instructions\n", names[i], found, instructions);
 		CHECK(instructions > 0);
-		CHECK_EQ(found > 0, waits);
+		CHECK_EQ(found > 0, has);
 	}
 }
+
+static const char *const names[] = {
+	"wait_flag",   "wait_pause",	"wait_number",	    "wait_pointer", "wait_bits",
+	"wait_clock",  "work_list",	"work_limit",	    "work_hash",    "work_find",
+	"work_fill",   "work_divide",	"work_store",	    "work_call",    "find_key",
+	"find_of_all", "find_free",	"other_sum",	    "other_halves", "other_probe",
+	"other_list",  "other_letters", "other_difference",
+};
+
+#define NAMES (sizeof(names) / sizeof(names[0]))
+
+TEST(code, loops_that_only_wait_are_told_from_others)
+{
+	loops_check(names, NAMES, "wait_", hp_code_waits);
+}
+
+/* Without optimization, a loop keeps its counter in memory; for size, it copies its address. */
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+TEST(code, loops_that_search_an_array_are_told_from_others)
+{
+	loops_check(names, NAMES, "find_", hp_code_searches);
+}
+#endif
 
 /* Cut anywhere, filled with anything: nothing beyond the bytes is read. */
 TEST(code, any_bytes_are_decoded_within_their_end)
@@ -209,14 +324,18 @@ TEST(code, any_bytes_are_decoded_within_their_end)
 		}
 		if (hp_code_waits(code, 4096 + seed % 256, &loop))
 			CHECK(loop.begin >= 4096 && loop.end <= 4096 + code->size);
+		if (hp_code_searches(code, 4096 + seed % 256, &loop))
+			CHECK(loop.begin >= 4096 && loop.end <= 4096 + code->size);
 	}
 	free(code);
 }
 
 /* The functions are examined, not called. */
-const void *const code_test_kept[] = { wait_flag,  wait_pause, wait_number, wait_pointer,
-				       wait_bits,  wait_clock, work_list,   work_limit,
-				       work_hash,  work_find,  work_fill,   work_divide,
-				       work_store, work_call };
+const void *const code_test_kept[] = { wait_flag,  wait_pause,	  wait_number,	   wait_pointer,
+				       wait_bits,  wait_clock,	  work_list,	   work_limit,
+				       work_hash,  work_find,	  work_fill,	   work_divide,
+				       work_store, work_call,	  find_key,	   find_of_all,
+				       find_free,  other_sum,	  other_halves,	   other_probe,
+				       other_list, other_letters, other_difference };
 
 #endif

@@ -8,8 +8,10 @@
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
 #include "report/section/cpu/cpu.h"
+#include "report/section/finding/owned.h"
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
+#include "report/section/finding/spots.h"
 
 #define NAMED_MIN 0.75 /* of the CPU time, in a function that searches by its name */
 #define COMPARE_MIN 0.25 /* of its time, in comparisons: a search whose name does not show it */
@@ -21,6 +23,8 @@
 #define COMPARED_LINE_MIN 0.01
 #define HELPER_MAX 0.03 /* of it, in the program's functions that it calls: one computes a hash */
 #define LISTED_MAX 64 /* lines */
+#define LOOP_MIN 0.5 /* of the CPU time, in a loop whose machine code searches */
+#define WHOLE_MIN 0.6 /* of the function: the fix removes nearly all of its work */
 #define EACH_MIN 500.0 /* ns of a call, where calls are counted: shorter ones are ignored */
 
 /* --- by the name of the program's own function --- */
@@ -174,6 +178,55 @@ static void named_find(struct hp_survey *survey)
 	free(where);
 }
 
+/* --- by its machine code --- */
+
+static void loop_add(struct hp_survey *survey, const struct hp_spot *sum)
+{
+	double ns = (double)sum->ns, all = hp_survey_cpu_of(survey, sum->function);
+	double gain = hp_survey_worth(survey, ns >= WHOLE_MIN * all ? all : ns);
+	struct hp_text_cell time;
+	char *where;
+
+	if (!hp_survey_is_worth(survey, gain))
+		return;
+	where = hp_owned_where(survey, sum->function);
+	hp_owned_finding(
+		survey, &hp_rule_linear_search, sum->function,
+		hp_xprintf("%s searches an array element by element: use a hash map, or keep the "
+			   "elements sorted.",
+			   where),
+		hp_xprintf("%s of CPU time (%.0f%%) in a loop that compares elements until one is "
+			   "found",
+			   hp_format_time(&time, ns), 100 * ns / survey->cpu_ns),
+		gain, HP_LIKELY);
+	free(where);
+}
+
+/* The hottest address is in a loop that compares elements, and little happens around it. */
+static void loop_find(struct hp_survey *survey)
+{
+	const struct hp_model *model = &survey->report->model;
+	struct hp_spots spots;
+	struct hp_code_loop loop;
+	struct hp_code code;
+
+	if (!hp_survey_has_samples(survey))
+		return;
+	spots = hp_spots_make(survey);
+	if (spots.count && hp_owner_is_named(survey->report, spots.list[0].function) &&
+	    hp_code_read(&code, &model->objects[spots.list[0].object],
+			 model->reader.header.created_unix_ns, spots.list[0].address) &&
+	    hp_code_searches(&code, spots.list[0].address, &loop)) {
+		struct hp_spot sum = hp_spots_sum(&spots, &spots.list[0], loop.begin, loop.end);
+
+		if (sum.samples >= HP_RULE_SAMPLES_OF &&
+		    (double)sum.ns >= LOOP_MIN * survey->cpu_ns &&
+		    hp_spots_are_alone(&spots, &sum, &loop))
+			loop_add(survey, &sum);
+	}
+	free(spots.list);
+}
+
 /* --- by functions of libraries --- */
 
 static void find(struct hp_survey *survey)
@@ -193,6 +246,8 @@ static void find(struct hp_survey *survey)
 
 	hp_pattern_find(survey, &pattern);
 	if (survey->findings->count == before)
+		loop_find(survey);
+	if (survey->findings->count == before)
 		named_find(survey);
 }
 
@@ -201,7 +256,9 @@ const struct hp_rule hp_rule_linear_search = {
 	.find = find,
 	.pattern =
 		"At least 10% of the CPU time is spent in std::find, std::find_if, std::any_of, lfind "
-		"or their conditions, below one function.  Or the function with most CPU time, at "
+		"or their conditions, below one function.  Or half of it is spent in a loop, and hardly "
+		"any around that, whose machine code (x86-64) only compares one element of an array "
+		"after the other, of at least four bytes, until one is equal.  Or the function with most CPU time, at "
 		"least three quarters of all, spends it in its own code and in strcmp or memcmp, on "
 		"two or three lines at most, and hardly any in other functions of the program that it calls, or in a map, a set or a binary search; it has the word find, search, lookup, contains or locate in its "
 		"name, or compares strings for a quarter of its time; and its name has no word as "

@@ -363,6 +363,61 @@ void steps()
 		thread.join();
 }
 
+/* --- numbers: an array is searched by a number, in a function whose name does not say it --- */
+
+struct Member {
+	uint32_t number;
+	int visits;
+	long room[4];
+};
+
+APART Member *member_of(std::vector<Member> &members, uint32_t number)
+{
+	if (is_fixed) {
+		auto at = std::lower_bound(members.begin(), members.end(), number,
+					   [](const Member &member, uint32_t than) {
+						   return member.number < than;
+					   });
+
+		return at != members.end() && at->number == number ? &*at : nullptr;
+	}
+	for (size_t i = 0; i < members.size(); i++)
+		if (members[i].number == number)
+			return &members[i];
+	return nullptr;
+}
+
+void numbers()
+{
+	std::vector<Member> members;
+
+	for (uint32_t i = 0; i < 5000; i++)
+		members.push_back({ 100000 + i * 13, 0, {} });
+	for (uint32_t i = 0; i < 500000; i++)
+		member_of(members, 100000 + i * 7919 % 5000 * 13)->visits++;
+	sink += members[7].visits;
+}
+
+/* Healthy: a table with hashed places, larger than the caches. */
+APART uint32_t *place_of(std::vector<uint32_t> &places, uint32_t number)
+{
+	size_t mask = places.size() - 1, at = number * 2654435761u & mask;
+
+	while (places[at] && places[at] != number)
+		at = (at + 1) & mask;
+	return &places[at];
+}
+
+void places()
+{
+	std::vector<uint32_t> places(1 << 24);
+
+	for (uint32_t i = 1; i < 8000000; i++)
+		*place_of(places, i * 97) = i * 97;
+	for (uint32_t i = 1; i < 16000000; i++)
+		sink += *place_of(places, i * 89 % 776000000);
+}
+
 /* --- healthy: it sorts many arrays, each another one --- */
 
 struct Person {
@@ -412,6 +467,8 @@ const struct {
 	{ "looks", looks },
 	{ "pairs", pairs },
 	{ "steps", steps },
+	{ "numbers", numbers },
+	{ "places", places },
 	{ "sort-others", sort_others },
 };
 
