@@ -502,8 +502,8 @@ static void look(struct sampler *sampler)
 	uint32_t wait_ms = (uint32_t)sampler->settings.threads_interval_ms;
 
 	hp_members_poll(&sampler->members, sampler->is_blind, member_ended, sampler);
-	hp_members_judge(&sampler->members);
 	scan(sampler);
+	hp_members_judge(&sampler->members);	/* those just found, too */
 	if (sampler->root != ROOT_ENDED) {	/* the report reads a consistent state */
 		wait_ms = hp_watcher_look(&sampler->watcher);
 		note_own_cpu(sampler);

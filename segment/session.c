@@ -2,10 +2,11 @@
 /*
  * session.c - the socket that leads to the segment, and the birth of helpers.
  *
- * There are two ways to join.  The socket works across users, PID namespaces
- * and chroots; both sides check each other's credentials, since abstract socket
- * names are public. /proc/PID/fd of the sampler works when the socket does not:
- * another network namespace, a stopped sampler.
+ * There are two ways to join.  A process with the sampler's own rights opens the sampler's
+ * descriptor by /proc/PID/fd: that needs no answer, so it works at once, in another network
+ * namespace, and while the sampler is stopped.  All others ask over the socket, which works across
+ * users, PID namespaces and chroots; both sides check each other's credentials, since abstract
+ * socket names are public.
  *
  * A helper is born by two clones that share our memory (no page table is
  * copied, however large the target is) while we are suspended until its exec:
@@ -46,6 +47,7 @@
 #include "segment/clock.h"
 #include "segment/fd_pass.h"
 #include "segment/newer.h"
+#include "segment/rights.h"
 #include "util/hash.h"
 
 #define JOIN_WAIT_MS 200
@@ -131,7 +133,7 @@ static bool parse_text(struct hp_session *session, const char *text)
 {
 	uint64_t pid = 0;
 
-	hp_session_init(session);
+	*session = (struct hp_session){ .socket = -1 };
 	for (int i = 0; i < HP_TOKEN_SIZE; i++) {
 		bool is_hex =
 			(text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f');
@@ -275,24 +277,39 @@ static int ask_first(const char *token, const struct hp_session *own)
 	return fd;
 }
 
-/* Opens the sampler's own descriptor.  Returns a descriptor or -errno. */
-static int open_proc(uint32_t sampler_pid)
+/* A pid that has been reused must not make us open its devices and pipes. */
+static int open_regular(int folder, const char *path)
 {
-	char path[64] = "/proc/";
-	char number[HP_SESSION_TEXT];
-	struct hp_session text = { .sampler_pid = sampler_pid };
 	struct stat status;
 
-	hp_session_text(&text, number);
-	strcat(path, number + HP_TOKEN_SIZE + 1);
-	strcat(path, "/fd/3");
-	/* That pid may have been reused: never open its devices and pipes. */
-	if (stat(path, &status) < 0)
+	if (fstatat(folder, path, &status, 0) < 0)
 		return -errno;
 	if (!S_ISREG(status.st_mode))
 		return -EPROTO;
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = (int)syscall(SYS_openat, folder, path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Opens the sampler's own descriptor, if that is the one that the sampler would send: to a process
+ * of its own trust level.  Returns a descriptor or -errno.
+ */
+static int open_shared(uint32_t sampler_pid)
+{
+	char path[32] = "/proc/";
+	int folder, fd;
+
+	*add_number(path + strlen(path), sampler_pid) = '\0';
+	folder = (int)syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return -errno;
+	fd = open_regular(folder, "fd/3");
+	if (fd >= 0 && !hp_rights_are_shared(folder, sampler_pid)) {
+		syscall(SYS_close, fd);
+		fd = -EPERM;
+	}
+	syscall(SYS_close, folder);
+	return fd;
 }
 
 /* True, and the segment is mapped, if `fd` is this session's; closes it if not. */
@@ -322,15 +339,55 @@ int hp_session_ask(const struct hp_session *session)
 	return fd;
 }
 
-static int join(struct hp_session *session, struct hp_segment *segment)
+/* Without a pid that means the same to both, the sampler has to translate it. */
+static bool has_same_pids(const struct hp_segment *segment)
 {
-	int fd = ask_first(session->token, NULL);
+	uint32_t its = hp_segment_room(segment)->pid_namespace;
+
+	return its && hp_rights_namespace(AT_FDCWD, "/proc/self/ns/pid") == its;
+}
+
+/*
+ * Lets the sampler know of this process, without waiting for it: it accepts the connection when it
+ * has time.  If its queue is full, it finds the process's record at its next scan.
+ */
+static void tell(const struct hp_session *session)
+{
+	struct sockaddr_un address;
+	socklen_t size = fill_address(&address, HP_SOCKET_NAME, session->token);
+	int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int fd = (int)syscall(SYS_socket, AF_UNIX, type, 0);
+
+	if (fd < 0)
+		return;
+	syscall(SYS_connect, fd, &address, size);
+	syscall(SYS_close, fd);
+}
+
+/* By /proc; returns 0 or -errno. */
+static int join_shared(const struct hp_session *session, struct hp_segment *segment)
+{
+	int fd = session->sampler_pid ? open_shared(session->sampler_pid) : -ESRCH;
 	int error = fd < 0 ? fd : attach(session, segment, fd);
 
-	if (!error || !session->sampler_pid)
+	if (error)
 		return error;
-	fd = open_proc(session->sampler_pid);
-	return fd < 0 ? error : attach(session, segment, fd);
+	if (!has_same_pids(segment)) {
+		hp_segment_release(segment);
+		return -EPROTO;
+	}
+	tell(session);
+	return 0;
+}
+
+static int join(struct hp_session *session, struct hp_segment *segment)
+{
+	int fd;
+
+	if (join_shared(session, segment) == 0)
+		return 0;
+	fd = ask_first(session->token, NULL);
+	return fd < 0 ? fd : attach(session, segment, fd);
 }
 
 int hp_session_join(struct hp_session *session, struct hp_segment *segment, const char *text)

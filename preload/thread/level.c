@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -22,8 +21,8 @@
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
 #include "preload/thread/module.h"
+#include "segment/rights.h"
 #include "segment/segment.h"
-#include "util/rights.h"
 
 enum place { INSIDE = 0, OUT, ALONE };	/* ALONE: out, permanently */
 
@@ -36,38 +35,14 @@ static _Atomic uint32_t place;	/* enum place */
 
 static uint64_t user_namespace(void)
 {
-	char text[64];
-	long size = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/user", text, sizeof(text));
-	uint64_t inode = 0;
-
-	if (size <= 6 || memcmp(text, "user:[", 6) != 0)
-		return 0;
-	for (long i = 6; i < size && text[i] >= '0' && text[i] <= '9'; i++)
-		inode = inode * 10 + (uint64_t)(text[i] - '0');
-	return inode;
-}
-
-/* Of the calling thread. */
-static bool rights_read(struct hp_rights *now)
-{
-	struct __user_cap_header_struct who = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct what[2] = { { 0, 0, 0 }, { 0, 0, 0 } };
-
-	*now = (struct hp_rights){ .user_namespace = 0 };
-	if (syscall(SYS_getresuid, &now->uids[0], &now->uids[1], &now->uids[2]) != 0 ||
-	    syscall(SYS_getresgid, &now->gids[0], &now->gids[1], &now->gids[2]) != 0 ||
-	    syscall(SYS_capget, &who, what) != 0)
-		return false;
-	now->capabilities = what[0].permitted | (uint64_t)what[1].permitted << 32;
-	hp_rights_settle(now);
-	return true;
+	return hp_rights_namespace(AT_FDCWD, "/proc/self/ns/user");
 }
 
 void hp_level_begin(void)
 {
 	int saved = errno;
 
-	if (rights_read(&rights) && !hp_rights_are_least(&rights))
+	if (hp_rights_own(&rights) && !hp_rights_are_least(&rights))
 		hp_segment_reserve(&hp_segment);
 	rights.user_namespace = user_namespace();
 	errno = saved;
@@ -81,7 +56,7 @@ bool hp_level_has_changed(bool asks_namespace)
 	int saved = errno;
 	bool has_changed = false;
 
-	if (rights_read(&now) && !hp_self_is_borrowed()) {
+	if (hp_rights_own(&now) && !hp_self_is_borrowed()) {
 		now.user_namespace = asks_namespace ? user_namespace() : 0;
 		has_changed = !hp_rights_are_same(&now, &rights);
 		if (has_changed)

@@ -13,6 +13,7 @@
 
 #include "preload/guest/confine.h"
 #include "preload/guest/self.h"
+#include "segment/rights.h"
 #include "segment/segment.h"
 
 static uint32_t image;	/* pid of the process that loaded us; its children have a copy */
@@ -22,25 +23,12 @@ void hp_room_init(void)
 	image = (uint32_t)getpid();
 }
 
-/* Inode of this process's PID namespace; 0 = not known. */
-static uint32_t pid_namespace(void)
-{
-	char text[64];
-	long size = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", text, sizeof(text) - 1);
-	uint32_t inode = 0;
-
-	if (size <= 5 || memcmp(text, "pid:[", 5) != 0)
-		return 0;
-	for (long i = 5; i < size && text[i] >= '0' && text[i] <= '9'; i++)
-		inode = inode * 10 + (uint32_t)(text[i] - '0');
-	return inode;
-}
-
 static bool is_seen(void)
 {
 	uint32_t of_sampler = hp_segment_room(&hp_segment)->pid_namespace;
 
-	return !hp_is_confined() && of_sampler && pid_namespace() == of_sampler;
+	return !hp_is_confined() && of_sampler &&
+	       hp_rights_namespace(AT_FDCWD, "/proc/self/ns/pid") == of_sampler;
 }
 
 uint32_t hp_room_holder(void)

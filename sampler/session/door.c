@@ -145,11 +145,12 @@ static void answer(int fd, struct hp_members *members, const struct sockaddr_un 
 		return;
 	}
 	const struct hp_segment *segment = segment_of(&peer, members);
-	if (!segment)
-		return;
-	/* Answer first: it waits. */
-	hp_fd_send(fd, segment->fd);
-	hp_members_add(members, (uint32_t)peer.pid);
+	/* Answer first: it may wait. */
+	if (segment)
+		hp_fd_send(fd, segment->fd);
+	/* One that only tells us may have changed its rights since. */
+	if (segment || (is_our_user(&peer) && hp_members_admit(members, (uint32_t)peer.pid)))
+		hp_members_add(members, (uint32_t)peer.pid);
 }
 
 void hp_door_answer(struct hp_door *door, struct hp_members *members)

@@ -105,11 +105,12 @@ void hp_end_folder(char folder[HP_HELPER_PATH])
 }
 
 /* The report finds the segments of other levels one after another. Ours are above, see
- * level_new. */
+ * level_new and withdraw. */
 static void levels_pass(const struct hp_end *end, posix_spawn_file_actions_t *actions)
 {
 	char number[12];
 
+	posix_spawn_file_actions_adddup2(actions, end->segments->at[0]->fd, HP_SAMPLER_SEGMENT_FD);
 	for (uint32_t i = 1; i < end->segments->count; i++)
 		posix_spawn_file_actions_adddup2(actions, end->segments->at[i]->fd,
 						 HP_LEVEL_FD + (int)i - 1);

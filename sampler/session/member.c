@@ -39,6 +39,7 @@
 
 #define SUSPECT_TRIES 16
 #define ANCESTORS_MAX 64
+#define LEVEL_FD (HP_LEVEL_FD + HP_LEVELS_MAX)	/* and above: no number that another process knows */
 #define TAINTED_MAX 1	/* segments of one level */
 #define CHECKS_MAX 256	/* of processes whose maps are read, for each scan */
 #define RECORDS_MAX 1000000	/* a damaged list must not cause an endless loop */
@@ -220,7 +221,7 @@ static struct hp_segment *level_new(struct hp_members *members, const struct hp_
 		return NULL;
 	}
 	/* Away from the numbers by which a report finds them. */
-	int fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, HP_LEVEL_FD + HP_LEVELS_MAX);
+	int fd = fcntl(segment->fd, F_DUPFD_CLOEXEC, LEVEL_FD);
 	if (fd >= 0) {
 		close(segment->fd);
 		segment->fd = fd;
@@ -546,6 +547,21 @@ static void judge(struct hp_members *members, struct hp_member *member)
 	member->has_level = true;
 }
 
+/*
+ * A process of our level opens this descriptor itself (segment/session.c).  From now on it finds
+ * the socket there instead, and asks.
+ */
+static void withdraw(const struct hp_members *members)
+{
+	struct hp_segment *own = members->segments.at[0];
+	int fd = own->fd == HP_SAMPLER_SEGMENT_FD ? fcntl(own->fd, F_DUPFD_CLOEXEC, LEVEL_FD) : -1;
+
+	if (fd >= 0 && dup3(HP_SAMPLER_SOCKET_FD, HP_SAMPLER_SEGMENT_FD, O_CLOEXEC) >= 0)
+		own->fd = fd;
+	else if (fd >= 0)
+		close(fd);
+}
+
 void hp_members_judge(struct hp_members *members)
 {
 	/* A process with the fewest rights cannot start one with more. */
@@ -562,6 +578,8 @@ void hp_members_judge(struct hp_members *members)
 		if (members->is_tainted[i])
 			atomic_store(&levels->is_tainted, 1);
 	}
+	if (members->is_tainted[0])
+		withdraw(members);
 }
 
 /*
@@ -582,12 +600,28 @@ static bool is_of_session(struct hp_members *members, const struct hp_segment *s
 	       (hp_members_find(members, parent) || has_segment(members, segment, pid));
 }
 
+/*
+ * Only processes of our own level write these records.  One that has executed a program of another
+ * user since may have ended before we learned of it over the socket.
+ */
+static bool has_recorded(const struct hp_members *members, uint32_t pid)
+{
+	uint64_t start_time = members->is_tainted[0] ? 0 : hp_member_start_time(pid);
+	struct hp_process *record = start_time ? first_record(members->segment) : NULL;
+
+	for (int i = 0; record && i < RECORDS_MAX;
+	     i++, record = record_at(members->segment, record->next))
+		if (is_taken(record) && record->pid == pid && record->starttime == start_time)
+			return true;
+	return false;
+}
+
 bool hp_members_descends(const struct hp_members *members, uint32_t pid)
 {
 	struct hp_level level;
 
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-		if (hp_members_find(members, pid))
+		if (hp_members_find(members, pid) || has_recorded(members, pid))
 			return true;
 		if (!hp_level_read(&level, pid, &pid))
 			return false;

@@ -72,9 +72,10 @@ static bool make_folder(char folder[PATH_MAX], uint32_t pid)
 	return mkdir(folder, 0700) == 0;
 }
 
-/* Runs the wrapper and waits for it.  Returns its wait status, or -errno. */
-static int run_wrapper(const char *wrapper, char *const arguments[])
+/* Runs the wrapper, which gets the segment, and waits for it.  Returns its wait status, or -errno. */
+static int run_wrapper(const struct hp_samply *samply, const char *wrapper, char *const arguments[])
 {
+	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
 	pid_t child;
@@ -84,7 +85,10 @@ static int run_wrapper(const char *wrapper, char *const arguments[])
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	int error = posix_spawnp(&child, wrapper, NULL, &attributes, arguments, environ);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, samply->segment->fd, HP_SAMPLER_SEGMENT_FD);
+	int error = posix_spawnp(&child, wrapper, &actions, &attributes, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	if (error)
 		return -error;
@@ -131,7 +135,7 @@ void hp_samply_start(struct hp_samply *samply, const struct hp_segment *segment,
 	}
 	find_wrapper(samply->wrapper);
 	snprintf(number, sizeof(number), "%" PRIu32, pid);
-	int status = run_wrapper(samply->wrapper, arguments);
+	int status = run_wrapper(samply, samply->wrapper, arguments);
 	if (status < 0)
 		fail(samply, "the worker of samply was not started, hotpath-samply",
 		     strerror(-status));
@@ -152,7 +156,7 @@ void hp_samply_finish(struct hp_samply *samply)
 	unsetenv("HOTPATH_SAMPLY_WRAPPER_BIN");	/* another wrapper only records */
 	find_wrapper(own);
 	snprintf(at, sizeof(at), "%" PRIu64, hp_segment_offset(samply->segment, samply->record));
-	int status = run_wrapper(own, arguments);
+	int status = run_wrapper(samply, own, arguments);
 	if (status < 0 || WIFSIGNALED(status))
 		fail(samply, "samply's profile was not read, hotpath-samply",
 		     status < 0 ? strerror(-status) : strsignal(WTERMSIG(status)));

@@ -87,6 +87,49 @@ TEST(members, a_zombie_has_ended_where_no_file_can_be_opened)
 	close(members.epoll);
 }
 
+/* A record as the library makes it. */
+static struct hp_process *record_new(struct hp_segment *segment, pid_t pid)
+{
+	uint64_t offset = hp_segment_take(segment, sizeof(struct hp_process), HP_LINE);
+	struct hp_process *record = hp_segment_at(segment, offset, sizeof(*record));
+
+	record->pid = (uint32_t)pid;
+	record->starttime = hp_member_start_time((uint32_t)pid);
+	atomic_store(&record->state, HP_TAKEN);
+	atomic_store(&segment->header->processes, offset);
+	return record;
+}
+
+/* Its parent may have ended, so no member leads to it. */
+TEST(members, one_that_has_a_record_descends_from_the_session)
+{
+	struct hp_segment segment;
+	struct hp_segment_wish wish = { .size = HP_SIZE_MIN };
+	int ends[2];
+	char byte;
+
+	CHECK(pipe(ends) == 0 && hp_segment_create(&segment, &wish) == 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(ends[1]);
+		_exit((int)read(ends[0], &byte, 1));
+	}
+	hp_members_init(&members, &segment, epoll_create1(EPOLL_CLOEXEC));
+	CHECK(!hp_members_descends(&members, (uint32_t)child));
+	struct hp_process *record = record_new(&segment, child);
+	CHECK(hp_members_descends(&members, (uint32_t)child));
+	members.is_tainted[0] = true;
+	CHECK(!hp_members_descends(&members, (uint32_t)child));
+	members.is_tainted[0] = false;
+	record->starttime++;	/* an earlier process that had this pid */
+	CHECK(!hp_members_descends(&members, (uint32_t)child));
+	member_end(child, ends[1]);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	close(ends[0]);
+	close(members.epoll);
+	hp_segment_release(&segment);
+}
+
 TEST(members, all_are_asked_where_nothing_wakes_us)
 {
 	int end;

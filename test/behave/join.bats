@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# join.bats - how a process gets the session's segment: it opens the helper's descriptor by /proc if it has the
+# helper's rights and sees the same pids; otherwise it asks over the socket.  doc/internals/safety.md, "Joining".
+
+load helper
+
+setup_file()
+{
+	gcc -O1 -o "$T/hidden" "$ROOT/test/behave/programs/hidden.c"
+}
+
+setup()
+{
+	command -v strace >/dev/null || skip "no strace"
+	# The build may be where nobody else has access.
+	place=$(mktemp -d /tmp/hotpath-test.XXXXXX)
+	chmod 755 "$place"
+	cp "$HP_BUILD"/hotpath "$HP_RUN" "$HP_BUILD"/hotpath-sampler "$HP_LIB" "$T/hidden" "$place"
+	# How COMMAND, the last process of it, gets its segment: "opened" or "asked"; and whether that is the first one's.
+	cat >"$place/way" <<-'EOF'
+		#!/bin/bash
+		inode() { awk '/memfd:hotpath/ && $2 == "rw-s" { print $5 }' "$1"; }
+		trace=$(mktemp /tmp/hotpath-trace.XXXXXX)
+		strace -f -qq -o "$trace" -e trace=openat,recvmsg "$@" >"$trace.out"
+		last=$(grep -E '"fd/3".* = [0-9]|recvmsg\(.* = 1$' "$trace" | tail -n 1)
+		case $last in
+		*recvmsg*) way=asked ;;
+		*fd/3*) way=opened ;;
+		*) way=neither ;;
+		esac
+		its=$(inode "$trace.out")
+		rm -f "$trace" "$trace.out"
+		if [ -z "$its" ]; then echo $way; elif [ "$its" = "$(inode /proc/${first:-$$}/maps)" ]; then echo $way same; else echo $way other; fi
+	EOF
+	# stop SIGNAL STATE: the helper gets it, and is in that state.
+	cat >"$place/stop" <<-'EOF'
+		#!/bin/bash
+		helper=${HOTPATH_SESSION#*:}
+		kill -$1 $helper
+		until grep -q "^State:.*$2" /proc/$helper/status; do sleep 0.01; done
+	EOF
+	chmod 755 "$place"/*
+	export HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=none
+	maps=(cat /proc/self/maps)
+}
+
+teardown()
+{
+	rm -rf "$place"
+	reports_are_possible
+}
+
+needs_root()
+{
+	[ "$(id -u)" = 0 ] || skip "needs root: a process has to have other rights"
+}
+
+# joins WAY COMMAND... - in a session, as this user.
+joins()
+{
+	local way
+	way=$("${as[@]}" "$place/hotpath-run" "$place/way" "${@:2}" 2>/dev/null)
+	echo "${*:2}: $way"
+	[ "$way" = "$1" ]
+}
+
+@test "join: a process with the helper's rights opens the segment, also while the helper is stopped" {
+	joins "opened same" "${maps[@]}"
+	joins "opened same" sh -c "'$place/stop' STOP T; cat /proc/self/maps; '$place/stop' CONT '[SR]'"
+}
+
+@test "join: one with other rights, other pids or without /proc asks" {
+	needs_root
+	joins "opened same" "${maps[@]}"
+	joins "asked other" setpriv --reuid=65534 --regid=65534 --clear-groups "${maps[@]}"
+	joins "asked other" setpriv --bounding-set=-all --inh-caps=-all "${maps[@]}"
+	joins "asked other" setpriv --reuid=65534 "${maps[@]}"
+	unshare --pid --fork true 2>/dev/null || skip "no namespaces here: the rest was checked"
+	joins "asked same" unshare --pid --fork "${maps[@]}"
+	joins "asked" unshare --mount sh -c 'umount -l /proc; exec true'
+	joins "opened same" unshare --net "${maps[@]}"
+	unshare --user --map-root-user true 2>/dev/null || skip "no user namespaces here: the rest was checked"
+	joins "asked other" unshare --user --map-root-user "${maps[@]}"
+}
+
+@test "join: an ordinary user's processes open their segment, unless the kernel hides the helper" {
+	local as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	needs_root
+	joins "opened same" "${maps[@]}"
+	# All of its own are visible, whatever /proc hides.  A namespace has its own /proc: this machine's stays as it is.
+	if unshare --pid --mount --fork true 2>/dev/null; then
+		as=(unshare --pid --mount --fork sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh "${as[@]}")
+		joins "opened same" "${maps[@]}"
+	fi
+	# A program that may not be read may not be inspected either.
+	as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	chmod 711 "$place/hotpath-sampler"
+	joins "asked same" "${maps[@]}"
+}
+
+# It is known by its connection, although it has erased its record and lost its rights by the time the helper looks.
+@test "join: a segment that a process with fewer rights kept is opened by nobody" {
+	needs_root
+	mkfifo "$place/input"
+	way=$("$place/hotpath-run" bash -c '
+		export first=$$
+		helper=${HOTPATH_SESSION#*:}
+		"$0/stop" STOP T
+		"$0/hidden" <"$0/input" >"$0/out" &
+		exec 5>"$0/input"
+		for ((i = 0; i < 3000; i++)); do grep -q hidden "$0/out" && break; sleep 0.02; done
+		"$0/stop" CONT "[SR]"
+		for ((i = 0; i < 3000; i++)); do [ -S /proc/$helper/fd/3 ] && break; sleep 0.02; done
+		"$0/way" cat /proc/self/maps
+		exec 5>&-
+		wait' "$place" 2>/dev/null)
+	echo "$way"
+	[ "$way" = "asked other" ]
+}
