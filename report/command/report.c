@@ -616,14 +616,16 @@ int hp_cmd_report(int argc, char **argv)
 	if (ask.is_limited || ask.is_html)
 		limit_settle(&ask.settings);
 	hp_report_begin(&report, &input.segment, &input.record, &ask.settings);
+	if (ask.fd >= 0)
+		hp_symbols_expect(report.symbols);
 	if (ask.fd < 0) {
 		hp_keep_share(ask.settings.keep != 0);
 		hp_report_init_rest(&report, say_line, NULL);
 	}
 	status = ask.fd >= 0 ? end(&report, &ask) : show(&report, &ask);
-	hp_report_release(&report);
-	hp_input_release(&input);
 	status = say_cut(status);
 	hp_trial_end(&ask.trial, status);
+	hp_report_release(&report);
+	hp_input_release(&input);
 	return status;
 }

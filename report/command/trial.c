@@ -22,6 +22,8 @@
 #define GONE_MS 1000	/* one that sleeps in the kernel may not be killable, and is then abandoned */
 #define SLICE_NS 1000000
 #define LOOK_MS 100
+#define PARENT_MS 1000
+#define PROMPT_NS 20000000
 
 /* ENDED is followed by the exit status. */
 enum { PRINTED = 1, DONE = 2, ENDED = 3 };
@@ -139,6 +141,22 @@ void hp_trial_printed(const struct hp_trial *trial)
 	tell(trial, PRINTED);
 }
 
+/*
+ * Giving back memory takes the kernel some milliseconds, in which it may run nothing else on this
+ * core: the parent, the helper and the shell go first. Nobody shall wait for our end of a pipe.
+ */
+static void stand_back(int told)
+{
+	const struct timespec prompt = { 0, PROMPT_NS };
+	struct pollfd parent = { .fd = told };
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; nowhere >= 0 && fd < 3; fd++)
+		dup2(nowhere, fd);
+	poll(&parent, 1, PARENT_MS);
+	nanosleep(&prompt, NULL);
+}
+
 void hp_trial_end(const struct hp_trial *trial, int status)
 {
 	const char bytes[2] = { ENDED, (char)status };
@@ -148,6 +166,7 @@ void hp_trial_end(const struct hp_trial *trial, int status)
 	fflush(NULL);
 	prctl(PR_SET_PDEATHSIG, 0);
 	(void)!write(trial->told, bytes, sizeof(bytes));
+	stand_back(trial->told);
 }
 
 void hp_trial_done(const struct hp_trial *trial)

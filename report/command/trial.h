@@ -37,8 +37,9 @@ void hp_trial_printed(const struct hp_trial *trial);
 void hp_trial_done(const struct hp_trial *trial);
 
 /*
- * Everything is written and will return this status: the parent ends now, and need not wait
- * until this process has given its memory back.
+ * Everything is written and will return this status: the parent ends now. This process continues
+ * behind it, without stdin, stdout and stderr: it notes what it learned for later reports, and gives
+ * its memory back.
  */
 void hp_trial_end(const struct hp_trial *trial, int status);
 

@@ -4,12 +4,17 @@
  */
 #include "report/name/files.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "report/base/behalf.h"
 #include "report/base/memory.h"
 #include "report/elf/inline.h"
 #include "report/elf/symbol_file.h"
+
+#define LARGE_BYTES (4 << 20) /* a file whose symbols take as long as a thread to read them costs */
 
 struct object {
 	bool is_read;	/* was tried */
@@ -22,6 +27,8 @@ struct files {
 	struct object *objects;	/* beside model->objects */
 	struct hp_inlines *inlines;	/* NULL = none requested yet */
 	struct hp_debug debug;	/* the last answer */
+	uint32_t ahead;	/* the object that a thread reads meanwhile; HP_NONE = none */
+	pthread_t reader;
 };
 
 static struct files *files_of(struct hp_name_source *source)
@@ -29,10 +36,73 @@ static struct files *files_of(struct hp_name_source *source)
 	return (struct files *)source;
 }
 
+static void object_read(struct files *files, uint32_t place)
+{
+	struct hp_user before = hp_behalf_begin(files->model->objects[place].user);
+
+	hp_symbol_file_read(&files->objects[place].file, &files->model->objects[place],
+			    files->model->reader.header.created_unix_ns);
+	hp_behalf_end(before);
+}
+
+/* --- one file, ahead of the first question --- */
+
+static void *ahead_read(void *argument)
+{
+	struct files *files = argument;
+
+	object_read(files, files->ahead);
+	return NULL;
+}
+
+static void ahead_end(struct files *files)
+{
+	if (files->ahead == HP_NONE)
+		return;
+	pthread_join(files->reader, NULL);
+	files->objects[files->ahead].is_read = true;
+	files->ahead = HP_NONE;
+}
+
+static bool is_large(const struct hp_model_object *object)
+{
+	struct stat status;
+
+	return object->is_program && object->kind == HP_OBJECT_ELF &&
+	       stat(object->path, &status) == 0 && S_ISREG(status.st_mode) &&
+	       status.st_size >= LARGE_BYTES;
+}
+
+static bool has_two_processors(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > 1;
+}
+
+static void files_expect(struct hp_name_source *source)
+{
+	struct files *files = files_of(source);
+
+	if (!has_two_processors())
+		return;
+	for (uint32_t i = 0; i < files->model->object_count && files->ahead == HP_NONE; i++) {
+		if (files->objects[i].is_read || !is_large(&files->model->objects[i]))
+			continue;
+		files->ahead = i;
+		if (pthread_create(&files->reader, NULL, ahead_read, files) != 0)
+			files->ahead = HP_NONE;
+		return;
+	}
+}
+
+/* --- the source --- */
+
 static void files_free(struct hp_name_source *source)
 {
 	struct files *files = files_of(source);
 
+	ahead_end(files);
 	hp_debug_release(&files->debug);
 	for (size_t i = 0; files->inlines && i < files->model->object_count; i++) {
 		struct hp_user before = hp_behalf_begin(files->model->objects[i].user);
@@ -53,13 +123,10 @@ static struct hp_symbol_file *files_file(struct hp_name_source *source, uint32_t
 	struct object *object = &files->objects[place];
 
 	(void)is_any;
-	if (!object->is_read) {
-		struct hp_user before = hp_behalf_begin(files->model->objects[place].user);
-
-		hp_symbol_file_read(&object->file, &files->model->objects[place],
-				    files->model->reader.header.created_unix_ns);
-		hp_behalf_end(before);
-	}
+	if (place == files->ahead)
+		ahead_end(files);
+	if (!object->is_read)
+		object_read(files, place);
 	object->is_read = true;
 	return &object->file;
 }
@@ -98,11 +165,13 @@ struct hp_name_source *hp_files_new(const struct hp_model *model)
 		.file = files_file,
 		.debug = files_debug,
 		.fault = files_fault,
+		.expect = files_expect,
 	};
 	struct files *files = hp_xcalloc(1, sizeof(*files));
 
 	files->source.kind = &kind;
 	files->model = model;
+	files->ahead = HP_NONE;
 	files->objects = hp_xcalloc(model->object_count, sizeof(*files->objects));
 	return &files->source;
 }

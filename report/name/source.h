@@ -63,6 +63,9 @@ struct hp_name_source_kind {
 	/* Why a queried object has no names, as a text after its path; NULL = it has names. */
 	const char *(*fault)(struct hp_name_source *source, uint32_t object);
 
+	/* Names of the program will be asked for soon. The member may be NULL. */
+	void (*expect)(struct hp_name_source *source);
+
 	/* Total of lookups without an answer yet. NULL = all answers come at once. */
 	uint64_t (*missing)(struct hp_name_source *source);
 

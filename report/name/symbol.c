@@ -78,6 +78,12 @@ void hp_symbols_free(struct hp_symbols *symbols)
 	free(symbols);
 }
 
+void hp_symbols_expect(struct hp_symbols *symbols)
+{
+	if (symbols->source->kind->expect)
+		symbols->source->kind->expect(symbols->source);
+}
+
 /* --- the source --- */
 
 static struct hp_symbol_file *file_asked(struct hp_symbols *symbols, uint32_t object, bool is_any)
