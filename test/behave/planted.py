@@ -89,6 +89,7 @@ FAULTS = [
         ("timeouts", "timed-waits"),
         ("pairs", "hand-over-per-item"),
         ("numbers", "linear-search"),
+        ("rests", "copies"),
     ]],
     ("inserts", "./planted_sql inserts", "./planted_sql inserts fixed", "prepare-per-item"),
     ("gil", "python3 gil.py", "", "gil"),
@@ -108,11 +109,12 @@ HEALTHY = [
     *[(f"{name} fixed", f"./planted_again {name} fixed", "") for name in ("sorts", "values", "stamps", "texts")],
     *[(name, f"./planted_again {name}", "") for name in ("sort-once", "made", "keys", "holds", "prints")],
     ("slow-messages", "./planted_again slow-messages", ""),
-    *[(f"{name} fixed", f"./planted_turns {name} fixed", "") for name in ("reserves", "maps", "pairs", "numbers")],
+    *[(f"{name} fixed", f"./planted_turns {name} fixed", "") for name in ("reserves", "maps", "pairs", "numbers", "rests")],
     ("draws fixed", "./planted_turns draws fixed", "oversubscribed"),  # four threads compute
     ("asks fixed", "./planted_turns asks fixed", ""),
     *[(name, f"./planted_turns {name}", "") for name in ("reserve-once", "draw-alone", "looks", "steps", "places",
                                                          "sort-others")],
+    ("serves", "./planted_turns serves", "socket-io small-io queue-empty"),  # one thread serves
     ("asks-rightly", "./planted_turns asks-rightly", "small-io queue-full"),  # eight bytes each
     ("inserts fixed", "./planted_sql inserts fixed", ""),
     ("query", "./planted_sql query", ""),

@@ -13,6 +13,7 @@
 
 #define CPU_MIN 0.1 /* of the CPU time */
 #define FUNCTION_MIN 0.7 /* of the function's: a loop that serves peers reads and writes, too */
+#define DATA_MAX 0.5 /* of that time, in all reads and writes: they hardly ever find something */
 #define BLOCKED_MAX 0.25 /* of that time: it hardly waits */
 
 /* Calls that can wait, but did not: with a timeout of 0. */
@@ -36,6 +37,17 @@ static double waited_ns(const struct hp_survey *survey, uint32_t function)
 	for (size_t i = 0; i < survey->stall_count; i++)
 		if (survey->stalls[i].function == function)
 			ns += (double)survey->stalls[i].ns;
+	return ns;
+}
+
+/* A busy server asks as often, but then it reads and writes, perhaps in other functions. */
+static double data_ns(const struct hp_survey *survey)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].marked_ns[HP_SIGN_FILE] +
+		      (double)survey->costs[i].marked_ns[HP_SIGN_SOCKET];
 	return ns;
 }
 
@@ -70,7 +82,8 @@ static void find(struct hp_survey *survey)
 	ns = (double)most.ns;
 	all = most.function == HP_NONE ? 0 : hp_survey_cpu_of(survey, most.function);
 	if (most.samples < HP_RULE_SAMPLES_OF || ns < CPU_MIN * survey->cpu_ns ||
-	    ns < FUNCTION_MIN * all || waited_ns(survey, most.function) > BLOCKED_MAX * ns)
+	    ns < FUNCTION_MIN * all || data_ns(survey) > DATA_MAX * ns ||
+	    waited_ns(survey, most.function) > BLOCKED_MAX * ns)
 		return;
 	gain = gain_of(survey, all);
 	where = hp_owned_where(survey, most.function);
@@ -95,8 +108,8 @@ const struct hp_rule hp_rule_busy_poll = {
 	.over = over,
 	.pattern =
 		"At least 10% of the CPU time, and 70% of a function's, is spent in poll, select, "
-		"epoll_wait and similar calls, and the function waits for at most a quarter of that "
-		"time.  The gain is all CPU time of the function; where not all cores are in use, at most "
+		"epoll_wait and similar calls; the function waits for at most a quarter of that time, and "
+		"all reads and writes take at most half of it.  The gain is all CPU time of the function; where not all cores are in use, at most "
 		"the time that threads waited for a core; and none with one thread.",
 	.wrong = "The program must react faster than a sleeping thread can.",
 	.verify =

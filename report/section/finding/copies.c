@@ -3,14 +3,25 @@
  * copies.c - most of a function's work is copying.
  */
 #include <stddef.h>
+#include <string.h>
 
+#include "report/section/finding/owned.h"
 #include "report/section/finding/pattern.h"
 #include "report/section/finding/rules.h"
 
 #define JOIN_MIN 0.6 /* of the function: text = text + more */
+#define REST_MIN 0.6 /* of the function: text = text.substr(at) */
+
+static bool is_rest(const struct hp_owned_call *call)
+{
+	const char *end = strstr(call->callee, "::substr");
+
+	return end && !end[strlen("::substr")];
+}
 
 static void find(struct hp_survey *survey)
 {
+	struct hp_owned rest = hp_owned_most(survey, is_rest);
 	const struct hp_cost *most = hp_cost_most(survey, HP_SIGN_COPY);
 	struct hp_pattern pattern = {
 		.rule = &hp_rule_copies,
@@ -26,6 +37,12 @@ static void find(struct hp_survey *survey)
 	if (most && (double)most->marked_ns[HP_SIGN_JOIN] >= JOIN_MIN * (double)most->ns)
 		pattern.advice =
 			"copies both strings for each + of strings: append with += instead.";
+	/* A line cut off the front copies all the text after it. */
+	if (most && rest.function == most->function &&
+	    (double)rest.ns >= REST_MIN * (double)most->ns)
+		pattern.advice =
+			"copies a large part of a string with each substr: keep a position in the "
+			"string, or a std::string_view.";
 	hp_pattern_find(survey, &pattern);
 }
 

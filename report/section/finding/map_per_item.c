@@ -16,6 +16,7 @@
 
 #define CPU_MIN 0.25 /* of the CPU time, in both calls */
 #define PART_MIN 0.03 /* of it, in each of them */
+#define OPENED_MAX 0.15 /* of that time, to open files: each of them is mapped once */
 #define WHOLE_MIN 0.6 /* of a function: the fix removes nearly all of its work */
 
 /* Called by the program itself: an allocator that maps large blocks has rules of its own. */
@@ -46,6 +47,15 @@ static bool is_part(const struct hp_owned_call *call)
 	return is_either(call) || (!*call->callee && strcmp(call->entry, "page faults") == 0);
 }
 
+static double opened_ns(const struct hp_survey *survey)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < survey->cost_count; i++)
+		ns += (double)survey->costs[i].marked_ns[HP_SIGN_OPEN];
+	return ns;
+}
+
 static void find(struct hp_survey *survey)
 {
 	double maps, unmaps, gain;
@@ -58,7 +68,8 @@ static void find(struct hp_survey *survey)
 	maps = hp_owned_all(survey, is_map);
 	unmaps = hp_owned_all(survey, is_unmap);
 	if (maps < PART_MIN * survey->cpu_ns || unmaps < PART_MIN * survey->cpu_ns ||
-	    maps + unmaps < CPU_MIN * survey->cpu_ns)
+	    maps + unmaps < CPU_MIN * survey->cpu_ns ||
+	    opened_ns(survey) > OPENED_MAX * (maps + unmaps))
 		return;
 	most = hp_owned_most(survey, is_map);
 	gain = hp_survey_worth(survey, hp_owned_whole(survey, is_part, WHOLE_MIN));
@@ -86,7 +97,8 @@ const struct hp_rule hp_rule_map_per_item = {
 	.over = over,
 	.pattern =
 		"At least 25% of the CPU time is spent in mmap and munmap, called by the program itself, "
-		"and samples show at least five pieces of it with other work between them.  The gain is "
+		"opening files takes less than 15% of that time, and samples show at least five pieces of "
+		"it with other work between them.  The gain is "
 		"that time with the page faults, and all of a function's if that is 60% of it.",
 	.wrong = "The files differ, or all of them do not fit into the address space.",
 	.verify = "Count the calls with strace -c.  Map the whole file once, and compare both with "

@@ -179,6 +179,7 @@ static void find(struct hp_survey *survey)
 }
 
 static const struct hp_rule_over over[] = { { "waits-for-children", false },
+					    { "open-per-item", false },
 					    { "page-faults", false },
 					    { NULL, false } };
 

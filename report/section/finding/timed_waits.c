@@ -85,7 +85,7 @@ static void finding_add(struct hp_survey *survey, const struct hp_lock_contest *
 				    hp_format_count(&waits, row->sums[HP_SIDE_ONLY].contended),
 				    other, hp_format_time(&all, waited_ns(survey, victim)));
 	finding->gain_ns = gain;
-	finding->confidence = HP_LIKELY;
+	finding->confidence = HP_POSSIBLE;
 	hp_finding_evidence(finding, &hp_conds_section,
 			    hp_xstrdup(hp_lock_name(survey->report, row)),
 			    hp_xstrdup(finding->facts));

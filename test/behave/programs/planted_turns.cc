@@ -16,7 +16,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define APART __attribute__((noinline))
@@ -363,6 +365,93 @@ void steps()
 		thread.join();
 }
 
+/* --- rests: a text without its first line, for each line --- */
+
+APART std::string line_take(std::string &text)
+{
+	size_t end = text.find('\n');
+	std::string line = text.substr(0, end);
+
+	text = text.substr(end + 1);
+	return line;
+}
+
+void rests()
+{
+	std::string text;
+
+	for (int i = 0; i < 16000; i++)
+		text += "a line of some text with the number " + std::to_string(i) + "\n";
+	for (size_t at = 0; is_fixed && at < text.size();) {
+		size_t end = text.find('\n', at);
+
+		sink += (long)text.substr(at, end - at).size();
+		at = end + 1;
+	}
+	while (!is_fixed && !text.empty())
+		sink += (long)line_take(text).size();
+}
+
+/* --- healthy: a server that always has requests --- */
+
+APART bool request_serve(int fd)
+{
+	char request[32];
+
+	return read(fd, request, sizeof(request)) > 0 &&
+	       write(fd, request, sizeof(request)) == (ssize_t)sizeof(request);
+}
+
+APART void requests_wait(int poller)
+{
+	for (int open = 2; open;) {
+		epoll_event events[8];
+		int count = epoll_wait(poller, events, 8, -1);
+
+		for (int i = 0; i < count; i++)
+			if (!request_serve(events[i].data.fd)) {
+				epoll_ctl(poller, EPOLL_CTL_DEL, events[i].data.fd, nullptr);
+				open--;
+			}
+	}
+}
+
+void serves()
+{
+	int poller = epoll_create1(0);
+	std::vector<std::thread> clients;
+
+	for (int i = 0; i < 2; i++) {
+		int ends[2];
+
+		if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+			abort();
+		epoll_event event = {};
+		event.events = EPOLLIN;
+		event.data.fd = ends[0];
+		epoll_ctl(poller, EPOLL_CTL_ADD, ends[0], &event);
+		clients.emplace_back([fd = ends[1]] {
+			std::vector<char> many(32 * 100);
+
+			for (int k = 0; k < 4000; k++) {
+				if (write(fd, many.data(), many.size()) < 0)
+					abort();
+				for (size_t got = 0; got < many.size();) {
+					ssize_t more = read(fd, many.data(), many.size() - got);
+
+					if (more <= 0)
+						abort();
+					got += (size_t)more;
+				}
+			}
+			shutdown(fd, SHUT_RDWR);
+		});
+	}
+	requests_wait(poller);
+	for (std::thread &client : clients)
+		client.join();
+}
+
 /* --- numbers: an array is searched by a number, in a function whose name does not say it --- */
 
 struct Member {
@@ -467,6 +556,8 @@ const struct {
 	{ "looks", looks },
 	{ "pairs", pairs },
 	{ "steps", steps },
+	{ "rests", rests },
+	{ "serves", serves },
 	{ "numbers", numbers },
 	{ "places", places },
 	{ "sort-others", sort_others },
