@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# waits_programs.sh [PROGRAM...] - the cost of recording locks, channels and waits for programs
-# with several threads or processes, and the results.
+# waits_programs.sh [PROGRAM...] - the cost of recording locks, channels, waits and event loops for
+# programs with several threads or processes, and the results.
 #
 #   none      without the library
+#   async     the sections of event loops, pools, streams, futures and values, and no others
 #   waits     the sections of locks and channels, and no others
 # default   with the sections recorded by default
 #
@@ -22,11 +23,13 @@ trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 sections=mutexes,rw_locks,conds,sems,barriers,file_locks,lock_order,waits,waiting,channels
 
+async=tokio_runtime,streams,futures,debug
 # with KIND COMMAND... - becomes the command.
 with()
 {
 	export HOTPATH_OUTPUT_FORMAT=none
 	case $1 in
+	async) export LD_PRELOAD=$lib HOTPATH_REPORT=$async HOTPATH_CPU=off ;;
 	waits) export LD_PRELOAD=$lib HOTPATH_REPORT=$sections ;;
 	default) export LD_PRELOAD=$lib ;;
 	look) export LD_PRELOAD=$lib HOTPATH_REPORT=$sections,thread-states HOTPATH_OUTPUT_FORMAT=table \
@@ -184,7 +187,8 @@ median()
 		grep -oE '[0-9]+\.[0-9]{3}' "$work/$name.$kind.all" >"$work/$name.$kind.list"
 	done
 	none=$work/$name.none.list
-	printf '%-10s%9.2f %-3s%10s x%10s x   [%s, %s]\n' '  median' "$(quantile "$none" 1 0.5)" '' \
+	printf '%-10s%9.2f %-3s%10s x%10s x%10s x   [%s, %s]\n' '  median' "$(quantile "$none" 1 0.5)" '' \
+		"$(reckon "$(quantile "$work/$name.async.list" 1 0.5) / $(quantile "$none" 1 0.5)" %.3f)" \
 		"$(reckon "$(quantile "$work/$name.waits.list" 1 0.5) / $(quantile "$none" 1 0.5)" %.3f)" \
 		"$(reckon "$(quantile "$work/$name.default.list" 1 0.5) / $(quantile "$none" 1 0.5)" %.3f)" \
 		"$(reckon "$(quantile "$none" 1 0.25) / $(quantile "$none" 1 0.5)" %.3f)" \
@@ -196,16 +200,17 @@ row()
 {
 	local name=$1
 
-	turns "${ROUNDS:-5}" "$name.none" "$name.waits" "$name.default"
+	turns "${ROUNDS:-5}" "$name.none" "$name.async" "$name.waits" "$name.default"
 	[ -n "${least[$name.none]}" ] || { echo "skipped: $name"; return; }
-	printf '%-10s%9.2f %-3s%10s x%10s x\n' "$name" "${least[$name.none]}" "$2" \
+	printf '%-10s%9.2f %-3s%10s x%10s x%10s x\n' "$name" "${least[$name.none]}" "$2" \
+		"$(reckon "${least[$name.async]} / ${least[$name.none]}" %.3f)" \
 		"$(reckon "${least[$name.waits]} / ${least[$name.none]}" %.3f)" \
 		"$(reckon "${least[$name.default]} / ${least[$name.none]}" %.3f)"
-	median "$name" none waits default
+	median "$name" none async waits default
 	[ -z "$LOOK" ] || { look=$LOOK/$name.txt; once "$name.look" >/dev/null; }
 }
 
-printf '%-10s%13s%12s%12s\n' program none waits default
+printf '%-10s%13s%12s%12s%12s\n' program none async waits default
 for program in "${@:-sqlite glib python redis nginx node memcached postgres}"; do
 	for name in $program; do
 		case $name in
