@@ -42,6 +42,12 @@ static bool is_still(struct hp_calm *calm, uint64_t cpu_ns, uint64_t switches)
 	return !is_rate(count, span_ns, FEW);
 }
 
+void hp_calm_refuse(struct hp_calm *calm)
+{
+	calm->is_low = false;
+	calm->still_ns = calm->still_ns > STILL_NS ? calm->still_ns / 2 : 0;
+}
+
 bool hp_calm_look(struct hp_calm *calm, uint64_t cpu_ns, uint64_t switches)
 {
 	if (calm->is_low ? !is_still(calm, cpu_ns, switches) : !is_busy(calm, cpu_ns, switches))

@@ -29,4 +29,7 @@ struct hp_calm {
  */
 bool hp_calm_look(struct hp_calm *calm, uint64_t cpu_ns, uint64_t switches);
 
+/* The lower rate is not possible now: as before the last call. */
+void hp_calm_refuse(struct hp_calm *calm);
+
 #endif

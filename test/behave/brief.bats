@@ -204,7 +204,7 @@ fits()
 	END
 	COLUMNS=120 HOTPATH_REPORT=short "$HP_RUN" "$T/naps" 2>"$T/report"
 	grep -q 'recorded' "$T/report" || skip "all waits have a place here"
-	grep -q 'place not recorded (others: poll)' "$T/report"
+	grep -q 'place not recorded (where known: poll)' "$T/report"
 	tr '\n' ' ' <"$T/report" | tr -s ' ' >"$T/line"
 	grep -Eq 'main waits [0-9.]+ m?s in poll(, in [0-9,]+ waits of [^ ]+ [^ ]+ on average)?(, and [0-9.]+ m?s more in places that were not recorded)?\.' "$T/line"
 }

@@ -265,3 +265,52 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	cat "$T/switches"
 	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ] || [ "$(cat "$T/switches")" -ge 250 ]
 }
+
+@test "rate: many threads that each run for a moment have samples" {
+	compile ring -O2 -fno-instrument-functions -pthread <<-'END'
+		#include <pthread.h>
+		#include <semaphore.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <time.h>
+		#include <unistd.h>
+		#define THREADS 100
+		#define TURNS 150
+		static sem_t turns[THREADS];
+		static volatile unsigned long sink;
+		static void *member(void *argument)
+		{
+			long i = (long)argument;
+			for (int turn = 0; turn < TURNS; turn++) {
+				sem_wait(&turns[i]);
+				struct timespec end, now;
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+				do {
+					for (int n = 0; n < 500; n++)
+						sink += (unsigned long)n;
+					clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+				} while ((now.tv_sec - end.tv_sec) * 1000000000L + now.tv_nsec - end.tv_nsec < 100000);
+				if (turn == TURNS - 1 && i == THREADS - 1)
+					exit(0);
+				sem_post(&turns[(i + 1) % THREADS]);
+			}
+			pause();
+			return NULL;
+		}
+		/* One thread runs at a time, 15 ms each in all; none ends before the process. */
+		int main(void)
+		{
+			pthread_t threads[THREADS];
+			for (long i = 0; i < THREADS; i++)
+				sem_init(&turns[i], 0, i == 0);
+			for (long i = 0; i < THREADS; i++)
+				if (pthread_create(&threads[i], NULL, member, (void *)i))
+					return 1;
+			pause();
+			return 0;
+		}
+	END
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/ring"
+	asked "a['summary']['cpu_ns'], {k: v for k, v in a['functions_cpu'].items() if k not in ('data', 'raw')}"
+	[ "$(asked "a['functions_cpu'].get('unsampled_ns', 0) < a['summary']['cpu_ns'] / 2")" = True ]
+}

@@ -359,7 +359,7 @@ static char *nowhere_text(const struct causes *causes)
 {
 	const char *usual = usual_cause(causes);
 	char *cause = usual ? cause_text(usual) : NULL;
-	char *text = cause ? hp_xprintf("place not recorded (others: %s)", cause)
+	char *text = cause ? hp_xprintf("place not recorded (where known: %s)", cause)
 			   : hp_xstrdup("place not recorded");
 
 	free(cause);
