@@ -26,11 +26,13 @@ bool hp_code_read(struct hp_code *code, const struct hp_model_object *recorded,
 struct hp_code_loop {
 	uint64_t begin;
 	uint64_t end;
+	bool is_exchange;	/* waits: each turn tries to take a lock with an atomic exchange */
 };
 
 /*
  * True if the instruction at `address` belongs to a loop that only another thread, a signal handler
- * or the clock can end: each turn computes the same from memory, stores nothing, and calls nothing.
+ * or the clock can end: each turn computes the same from memory, stores nothing, and calls nothing.  An atomic exchange
+ * is no store here; one that succeeds at once is a loop of one turn.
  * x86-64 only; false elsewhere, and for any loop with an instruction that is not known here.
  */
 bool hp_code_waits(const struct hp_code *code, uint64_t address, struct hp_code_loop *loop);

@@ -5,12 +5,12 @@
  * A turn of a loop that waits is a function of memory, of the clock, and of registers that the loop does
  * not change: each register that it reads is never written in the loop, or was written before in
  * the same turn.  So nothing in the program's own thread ends it.  A walk through a list, a
- * counter or a checksum reads what the previous turn wrote.  Atomic exchanges are left out: usually
- * they succeed at once.
+ * counter or a checksum reads what the previous turn wrote.  An atomic exchange
+ * stores the same value in each turn until it succeeds.
  *
  * In a search through an array, all that a turn leaves to the next one are counters and addresses,
  * to each of which it adds a constant.  A sum, a checksum, a binary search and the next place of a
- * hash table are something else.
+ * hash table are something else; so is a list, as a hash table's chain looks like it.
  *
  * Instructions: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, appendix A.
  */
@@ -49,6 +49,7 @@ struct step {
 	bool is_always;	/* unconditional */
 	int64_t by;	/* bytes, from the end of the instruction */
 	int64_t adds;	/* a constant to the register that it writes; 0 = it does something else */
+	bool is_exchange;	/* of a register and memory, atomic */
 	bool is_compare;
 	bool is_load;	/* or a comparison with memory: of d->address */
 	uint32_t compared;	/* registers, without those of an address */
@@ -222,6 +223,12 @@ static bool two_bytes(struct decoder *d, struct step *step)
 		step->writes = bit(d->reg);
 		step->is_load = d->is_memory;
 		return true;
+	case 0xb0:	/* cmpxchg */
+	case 0xb1:
+		step->reads = d->address | bit(d->reg) | bit(RAX);
+		step->writes = bit(RAX);
+		step->is_exchange = true;
+		return d->is_memory;
 	case 0xa3:	/* bt */
 		step->reads = source(d) | bit(d->reg);
 		return true;
@@ -244,6 +251,12 @@ static bool move(struct decoder *d, unsigned opcode, struct step *step)
 		step->writes = bit(d->reg);
 		step->is_load = d->is_memory;
 		return true;
+	case 0x86:	/* xchg */
+	case 0x87:
+		step->reads = d->address | bit(d->reg);
+		step->writes = bit(d->reg);
+		step->is_exchange = true;
+		return d->is_memory;
 	case 0x88:
 	case 0x89:
 		step->reads = bit(d->reg);
@@ -333,7 +346,7 @@ static bool decode(struct decoder *d, struct step *step)
 	d->is_known = true;
 	d->is_16 = d->is_rep = false;
 	d->rex = 0;
-	for (int i = 0; i < 4 && (opcode == 0x66 || opcode == 0xf3); i++) {
+	for (int i = 0; i < 4 && (opcode == 0x66 || opcode == 0xf3 || opcode == 0xf0); i++) {
 		d->is_16 |= opcode == 0x66;
 		d->is_rep |= opcode == 0xf3;
 		opcode = byte(d);
@@ -361,15 +374,14 @@ static bool find_end(const struct hp_code *code, size_t at, struct hp_code_loop 
 
 		if (!step.is_jump || target > (int64_t)at || target < 0)
 			continue;
-		loop->begin = (uint64_t)target;
-		loop->end = (uint64_t)end;
+		*loop = (struct hp_code_loop){ .begin = (uint64_t)target, .end = (uint64_t)end };
 		return end - target <= LOOP_MAX;
 	}
 	return false;
 }
 
 /* True if a turn is as code.h says; `at` is one of its instructions. */
-static bool is_wait(const struct hp_code *code, size_t at, const struct hp_code_loop *loop)
+static bool is_wait(const struct hp_code *code, size_t at, struct hp_code_loop *loop)
 {
 	struct decoder d = { .at = code->bytes + loop->begin, .end = code->bytes + loop->end };
 	uint32_t early = 0, written = 0;	/* registers: read before they are written; written */
@@ -380,6 +392,7 @@ static bool is_wait(const struct hp_code *code, size_t at, const struct hp_code_
 		has_at |= d.at == code->bytes + at;
 		if (!decode(&d, &step))
 			return false;
+		loop->is_exchange |= step.is_exchange;
 		early |= step.reads & ~written;
 		written |= step.writes;
 		if (step.is_jump && d.at < d.end) {
@@ -414,7 +427,7 @@ static bool turn_read(const struct hp_code *code, const struct hp_code_loop *loo
 	struct step step;
 
 	while (d.at < d.end) {
-		if (!decode(&d, &step))
+		if (!decode(&d, &step) || step.is_exchange)
 			return false;
 		turn->carried |= step.reads & ~turn->written;
 		turn->written |= step.writes;

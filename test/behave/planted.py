@@ -89,6 +89,7 @@ FAULTS = [
         ("timeouts", "timed-waits"),
         ("pairs", "hand-over-per-item"),
         ("numbers", "linear-search"),
+        ("flags", "spin"),
         ("rests", "copies"),
     ]],
     ("inserts", "./planted_sql inserts", "./planted_sql inserts fixed", "prepare-per-item"),
@@ -112,7 +113,7 @@ HEALTHY = [
     *[(f"{name} fixed", f"./planted_turns {name} fixed", "") for name in ("reserves", "maps", "pairs", "numbers", "rests")],
     ("draws fixed", "./planted_turns draws fixed", "oversubscribed"),  # four threads compute
     ("asks fixed", "./planted_turns asks fixed", ""),
-    *[(name, f"./planted_turns {name}", "") for name in ("reserve-once", "draw-alone", "looks", "steps", "places",
+    *[(name, f"./planted_turns {name}", "") for name in ("reserve-once", "draw-alone", "looks", "steps", "places", "chains", "flags-alone",
                                                          "sort-others")],
     ("serves", "./planted_turns serves", "socket-io small-io queue-empty"),  # one thread serves
     ("asks-rightly", "./planted_turns asks-rightly", "small-io queue-full"),  # eight bytes each

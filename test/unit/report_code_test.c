@@ -65,7 +65,30 @@ APART static void wait_clock(unsigned long long end)
 		;
 }
 
+APART static void wait_exchange(char *lock)
+{
+	while (__atomic_test_and_set(lock, __ATOMIC_ACQUIRE))
+		;
+}
+
+APART static void wait_compare(int *lock)
+{
+	int free = 0;
+
+	while (!__atomic_compare_exchange_n(lock, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		free = 0;
+}
+
 /* --- these compute --- */
+
+APART static void work_count(int *count)
+{
+	int old = *count;
+
+	while (!__atomic_compare_exchange_n(count, &old, old + 3, 0, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED))
+		;
+}
 
 APART static int work_list(const struct node *node)
 {
@@ -154,6 +177,32 @@ APART static size_t find_free(const int *slots, size_t count)
 
 /* --- these do not --- */
 
+/* A chain of a hash table looks like that, too. */
+APART static const struct node *other_in_list(const struct node *node, int value)
+{
+	while (node && node->value != value)
+		node = node->next;
+	return node;
+}
+
+APART static const struct node *other_last(const struct node *node)
+{
+	while (node->next)
+		node = node->next;
+	return node;
+}
+
+APART static int other_list(const struct node *node, int limit)
+{
+	int sum = 0;
+
+	while (node && sum < limit) {
+		sum += node->value;
+		node = node->next;
+	}
+	return sum;
+}
+
 APART static size_t other_sum(const int *numbers, size_t count, int limit)
 {
 	int sum = 0;
@@ -197,13 +246,6 @@ APART static size_t other_difference(const int *a, const int *b, size_t count)
 	while (i < count && a[i] == b[i])
 		i++;
 	return i;
-}
-
-APART static const struct node *other_list(const struct node *node, int value)
-{
-	while (node && node->value != value)
-		node = node->next;
-	return node;
 }
 
 APART static size_t other_letters(const char *text, size_t length, char wanted)
@@ -286,11 +328,12 @@ static void loops_check(const char *const *names, size_t count, const char *begi
 }
 
 static const char *const names[] = {
-	"wait_flag",   "wait_pause",	"wait_number",	    "wait_pointer", "wait_bits",
-	"wait_clock",  "work_list",	"work_limit",	    "work_hash",    "work_find",
-	"work_fill",   "work_divide",	"work_store",	    "work_call",    "find_key",
-	"find_of_all", "find_free",	"other_sum",	    "other_halves", "other_probe",
-	"other_list",  "other_letters", "other_difference",
+	"wait_flag",	 "wait_pause",	     "wait_number",  "wait_pointer", "wait_bits",
+	"wait_clock",	 "wait_exchange",    "wait_compare", "work_count",   "other_in_list",
+	"other_last",	 "work_limit",	     "work_hash",    "work_find",    "work_fill",
+	"work_divide",	 "work_store",	     "work_call",    "find_key",     "find_of_all",
+	"find_free",	 "other_sum",	     "other_halves", "other_probe",  "other_list",
+	"other_letters", "other_difference",
 };
 
 #define NAMES (sizeof(names) / sizeof(names[0]))

@@ -17,16 +17,22 @@
 #include "report/section/finding/spots.h"
 
 #define CPU_MIN 0.1
+#define EXCHANGE_MIN 0.3 /* for an atomic exchange: usually it succeeds at once */
 #define SPOTS_MAX 8 /* hottest addresses whose code is read */
 
-static void finding_add(struct hp_survey *survey, const struct hp_spot *sum)
+static void finding_add(struct hp_survey *survey, const struct hp_spot *sum, bool is_lock)
 {
 	double gain = hp_survey_worth(survey, (double)sum->ns);
 	struct hp_finding *finding = hp_finding_add_function(survey, &hp_rule_spin, sum->function);
 	char *where = hp_finding_where(finding);
 	struct hp_text_cell time;
 
-	finding->advice = hp_xprintf("%s waits in a loop that reads memory until another thread "
+	finding->advice =
+		is_lock ? hp_xprintf(
+				  "%s tries to take a lock in a loop that never sleeps: use a mutex, "
+				  "or hold the lock for less time.",
+				  where)
+			: hp_xprintf("%s waits in a loop that reads memory until another thread "
 				     "changes it: sleep on a condition, a semaphore or a futex.",
 				     where);
 	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in that loop",
@@ -71,11 +77,14 @@ static void find(struct hp_survey *survey)
 				  model->reader.header.created_unix_ns, spot->address) ||
 		    !hp_code_waits(&code, spot->address, &loop))
 			continue;
+		if (loop.is_exchange && survey->worked < 2)
+			continue;
 		done[count] = hp_spots_sum(&spots, spot, loop.begin, loop.end);
 		if (done[count].samples >= HP_RULE_SAMPLES_OF &&
 		    hp_spots_are_alone(&spots, &done[count], &loop) &&
-		    (double)done[count].ns >= CPU_MIN * survey->cpu_ns)
-			finding_add(survey, &done[count++]);
+		    (double)done[count].ns >=
+			    (loop.is_exchange ? EXCHANGE_MIN : CPU_MIN) * survey->cpu_ns)
+			finding_add(survey, &done[count++], loop.is_exchange);
 	}
 	free(spots.list);
 }
@@ -88,7 +97,8 @@ const struct hp_rule hp_rule_spin = {
 	.over = over,
 	.pattern =
 		"At least 10% of the CPU time is spent in a loop whose machine code (x86-64) computes "
-		"the same in each turn, from memory that the loop does not write, and little around it.  "
+		"the same in each turn, from memory that the loop does not write, and little around it; 30% "
+		"and two threads, if it takes a lock with an atomic exchange.  "
 		"A gain in wall time is given only where all cores are in use; otherwise it is a fact.",
 	.wrong = "The waits are shorter than sleeping and waking up.",
 	.verify =

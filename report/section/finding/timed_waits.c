@@ -75,11 +75,11 @@ static void finding_add(struct hp_survey *survey, const struct hp_lock_contest *
 	struct hp_finding *finding = hp_finding_add(survey, &hp_rule_timed_waits, hp_xstrdup(lock));
 	struct hp_text_cell timeouts, waits, all;
 
-	finding->advice = hp_xprintf(
-		"Nobody signals condition %s in time: %s waits for its timeout again and "
-		"again, and %s waits for that thread.  Signal it when there is "
-		"something to do.",
-		lock, waiter, other);
+	finding->advice =
+		hp_xprintf("%s waits for a thread that waits for condition %s itself (%s), "
+			   "until its timeout each time: signal that as soon as there is "
+			   "something to do.",
+			   other, lock, waiter);
 	finding->facts = hp_xprintf("%s of %s waits end by their timeouts; %s waits %s in all",
 				    hp_format_count(&timeouts, row->sums[HP_SIDE_ONLY].timeouts),
 				    hp_format_count(&waits, row->sums[HP_SIDE_ONLY].contended),

@@ -487,6 +487,88 @@ void numbers()
 	sink += members[7].visits;
 }
 
+struct Link {
+	Link *next;
+	uint32_t number;
+	int visits;
+};
+
+/* Healthy: a hash map with chains, larger than the caches. */
+APART Link **chain_of(std::vector<Link *> &chains, uint32_t number)
+{
+	return &chains[number * 2654435761u >> 12];
+}
+
+APART Link *chained(std::vector<Link *> &chains, uint32_t number)
+{
+	Link *link = *chain_of(chains, number);
+
+	while (link && link->number != number)
+		link = link->next;
+	return link;
+}
+
+void chains()
+{
+	std::vector<Link *> chains(1 << 20);
+	std::vector<Link> all(1 << 21);
+
+	for (uint32_t i = 0; i < all.size(); i++) {
+		Link **chain = chain_of(chains, i * 77);
+
+		all[i] = { *chain, i * 77, 0 };
+		*chain = &all[i];
+	}
+	for (uint32_t i = 0; i < 6000000; i++)
+		chained(chains, i * 2654435761u % (1 << 21) * 77)->visits++;
+	sink += all[7].visits;
+}
+
+/* --- locks: threads wait in a loop until an exchange succeeds --- */
+
+std::atomic_flag flag = ATOMIC_FLAG_INIT;
+std::mutex lock;
+
+APART void locked_work(int i)
+{
+	if (is_fixed) {
+		std::lock_guard<std::mutex> hold(lock);
+
+		sink += numbers_sum(i, 2000);
+		return;
+	}
+	while (flag.test_and_set(std::memory_order_acquire))
+		;
+	sink += numbers_sum(i, 2000);
+	flag.clear(std::memory_order_release);
+}
+
+void flags()
+{
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 4; i++)
+		threads.emplace_back([] {
+			for (int k = 0; k < 150000; k++)
+				locked_work(k);
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+}
+
+/* Healthy: such a lock is nearly always free. */
+void flags_alone()
+{
+	std::thread other([] {
+		for (int i = 0; i < 1000; i++)
+			sink += numbers_sum(i, 500000);
+	});
+
+	for (int k = 0; k < 400000; k++)
+		locked_work(k);
+	other.join();
+}
+
 /* Healthy: a table with hashed places, larger than the caches. */
 APART uint32_t *place_of(std::vector<uint32_t> &places, uint32_t number)
 {
@@ -559,6 +641,9 @@ const struct {
 	{ "rests", rests },
 	{ "serves", serves },
 	{ "numbers", numbers },
+	{ "chains", chains },
+	{ "flags", flags },
+	{ "flags-alone", flags_alone },
 	{ "places", places },
 	{ "sort-others", sort_others },
 };
