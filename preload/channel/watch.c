@@ -12,18 +12,11 @@
 
 #include "preload/guest/bulky.h"
 
-#define INSTANCES 4096	/* descriptors of epoll instances above are not counted */
-
 HP_BULKY _Atomic uint32_t hp_watch_owners[HP_FDS];
 HP_BULKY static uint64_t datas[HP_FDS];
-HP_BULKY static struct hp_watch_counts counts[INSTANCES];
+HP_BULKY struct hp_watch_counts hp_watch_counts[HP_WATCH_INSTANCES];
 static _Atomic uint32_t above;	/* no higher descriptor is in an instance, */
 static _Atomic uint32_t end;	/* or is one */
-
-struct hp_watch_counts *hp_watch_counts_of(int epoll_fd)
-{
-	return (unsigned)epoll_fd < INSTANCES ? &counts[epoll_fd] : NULL;
-}
 
 static void add(_Atomic uint32_t *counter)
 {
@@ -194,10 +187,12 @@ static void instance_close(int epoll_fd)
 	for (uint32_t fd = 0; fd < most; fd++)
 		if (is_in((int)fd, epoll_fd))
 			put((int)fd, 0);
-	if (of)
-		atomic_store_explicit(&of->removed,
-				      atomic_load_explicit(&of->added, memory_order_relaxed),
-				      memory_order_relaxed);
+	if (!of)
+		return;
+	atomic_store_explicit(&of->removed, atomic_load_explicit(&of->added, memory_order_relaxed),
+			      memory_order_relaxed);
+	atomic_store_explicit(&of->taker, 0, memory_order_relaxed);
+	atomic_store_explicit(&of->is_shared, false, memory_order_relaxed);
 }
 
 HP_COLD void hp_watch_close(int fd)

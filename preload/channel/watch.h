@@ -23,6 +23,8 @@ struct hp_watch_counts {
 	_Atomic uint32_t removed;
 	_Atomic uint32_t poker;	/* the thread that wakes it (hp_watch_poke); 0 = none */
 	_Atomic int32_t poked;	/* by which event counter */
+	_Atomic uint32_t taker;	/* the thread that began the last wait; 0 = none */
+	_Atomic bool is_shared;	/* several threads have waited */
 };
 
 #define HP_WATCH_INSTANCE (UINT32_C(1) << 31)	/* it is an instance itself */
@@ -30,8 +32,15 @@ struct hp_watch_counts {
 /* By descriptor: 1 + its instance's descriptor; 0 = none; perhaps with HP_WATCH_INSTANCE. */
 extern HP_HIDDEN _Atomic uint32_t hp_watch_owners[HP_FDS];
 
+#define HP_WATCH_INSTANCES 4096	/* descriptors of epoll instances above are not counted */
+
+extern HP_HIDDEN struct hp_watch_counts hp_watch_counts[HP_WATCH_INSTANCES];
+
 /* NULL = no such descriptor. */
-struct hp_watch_counts *hp_watch_counts_of(int epoll_fd);
+static inline struct hp_watch_counts *hp_watch_counts_of(int epoll_fd)
+{
+	return (unsigned)epoll_fd < HP_WATCH_INSTANCES ? &hp_watch_counts[epoll_fd] : NULL;
+}
 
 /* epoll_ctl went well. */
 void hp_watch_add(int epoll_fd, int fd, uint64_t data);

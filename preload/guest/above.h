@@ -26,7 +26,7 @@
 struct hp_local;
 struct hp_process;
 
-#define HP_RECORDERS_MAX 14
+#define HP_RECORDERS_MAX 15
 
 /* NULL = nothing to do. */
 struct hp_recorder {
@@ -63,6 +63,9 @@ struct hp_recorder {
 
 	/* The calling thread may sleep now, for time to pass or the disk. */
 	void (*sleeps)(void);
+
+	/* It begins a wait for a condition, or ends it; only if hp_cond_tells (preload/lock/lock.h). */
+	void (*parks)(bool is_over);
 
 	/* A descriptor was read from, is about to be closed: see hp_channel_tell(). */
 	void (*read)(int fd, const void *buffer, size_t size);

@@ -15,6 +15,7 @@
 #include "preload/hook/start.h"
 #include "preload/lock/lock.h"
 #include "preload/loop/loop.h"
+#include "preload/loop/share.h"
 #include "preload/stream/stream.h"
 #include "preload/value/value.h"
 #include "preload/wait/cpu_timer.h"
@@ -37,6 +38,7 @@ const struct hp_above hp_above = {
 		&hp_timer_recorder,
 		&hp_channel_recorder,
 		&hp_loop_recorder,
+		&hp_share_recorder,
 		&hp_offcpu_note_recorder,
 		&hp_value_recorder,
 		&hp_stream_recorder,

@@ -19,11 +19,17 @@
 #include <threads.h>
 #include <time.h>
 
+#include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/lock/lock.h"
 #include "preload/wait/offcpu_note.h"
 #include "util/count.h"
+
+static HP_COLD void tell(bool is_over)
+{
+	HP_ABOVE(parks, is_over);
+}
 
 static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t side)
 {
@@ -48,15 +54,19 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 	struct hp_cond_wait wait; \
 	int result; \
 \
+	if (HP_UNLIKELY(hp_cond_tells)) \
+		tell(false); \
 	if (!use) { \
 		HP_OFFCPU_NOTED(result = real, HP_ON_FUTEX, HP_OFFCPU_NO_FD); \
-		return result; \
+	} else { \
+		hp_cond_begin(&wait, use, &call, (uintptr_t)(mutex)); \
+		result = real; \
+		hp_cond_end(&wait, &call, (uintptr_t)(mutex), result == 0); \
+		if (result == (timeout)) \
+			hp_count_up(&use->timeouts); \
 	} \
-	hp_cond_begin(&wait, use, &call, (uintptr_t)(mutex)); \
-	result = real; \
-	hp_cond_end(&wait, &call, (uintptr_t)(mutex), result == 0); \
-	if (result == (timeout)) \
-		hp_count_up(&use->timeouts); \
+	if (HP_UNLIKELY(hp_cond_tells)) \
+		tell(true); \
 	return result
 
 typedef int (*signal_call)(pthread_cond_t *cond);

@@ -26,6 +26,7 @@ __thread struct hp_waiter_local *hp_waiter_pointer = &hp_waiter_unborn;
 _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
 bool hp_lock_is_wanted;
 bool hp_lock_is_refused;
+bool hp_cond_tells;
 
 /* --- room --- */
 

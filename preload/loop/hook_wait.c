@@ -16,16 +16,9 @@
 #include "preload/lock/lock.h"
 #include "preload/loop/connecting.h"
 #include "preload/loop/loop.h"
+#include "preload/loop/share.h"
 
 #define FOREVER (-1)
-
-#define TURN(call, real) \
-	struct hp_turn turn; \
-	int result; \
-\
-	hp_turn_begin(&turn, HP_CALLER, call, HP_ON_POLL); \
-	hp_lock_sleeps(); \
-	result = hp_real()->real
 
 /*
  * Without descriptors it is a sleep. Where the kernel provides the stacks of waits, they only say
@@ -41,7 +34,6 @@
 		return result; \
 	}
 
-/* As TURN, if `is_nap` is false. */
 #define TURN_OR_NAP(call, is_nap, name, arguments) \
 	struct hp_turn turn; \
 	int result; \
@@ -266,9 +258,32 @@ static HP_HOT void epolled(struct hp_turn *turn, int fd, const struct epoll_even
 		source_set(turn, HP_LOOP_EPOLL, result, fd, events[0].data.u64);
 }
 
+/* Other threads may wait at the same instance. */
+static HP_HOT void epoll_take(const struct hp_turn *turn, int fd)
+{
+	struct hp_watch_counts *counts = hp_watch_counts_of(fd);
+	struct hp_looper *me = hp_looper();
+
+	if (HP_UNLIKELY(!turn->loop))
+		return;
+	if (HP_UNLIKELY(me->at_instance != counts) ||
+	    (HP_LIKELY(counts != NULL) &&
+	     HP_UNLIKELY(atomic_load_explicit(&counts->taker, memory_order_relaxed) != me->tid)))
+		hp_loop_taken(me, counts);
+}
+
+#define EPOLL_TURN(real) \
+	struct hp_turn turn; \
+	int result; \
+\
+	hp_turn_begin(&turn, HP_CALLER, HP_LOOP_EPOLL, HP_ON_POLL); \
+	epoll_take(&turn, fd); \
+	hp_lock_sleeps(); \
+	result = hp_real()->real
+
 HP_EXPORT int epoll_wait(int fd, struct epoll_event *events, int most, int timeout)
 {
-	TURN(HP_LOOP_EPOLL, epoll_wait(fd, events, most, timeout));
+	EPOLL_TURN(epoll_wait(fd, events, most, timeout));
 	epolled(&turn, fd, events, most, result, of_ms(timeout));
 	return result;
 }
@@ -276,7 +291,7 @@ HP_EXPORT int epoll_wait(int fd, struct epoll_event *events, int most, int timeo
 HP_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout,
 			  const sigset_t *mask)
 {
-	TURN(HP_LOOP_EPOLL, epoll_pwait(fd, events, most, timeout, mask));
+	EPOLL_TURN(epoll_pwait(fd, events, most, timeout, mask));
 	epolled(&turn, fd, events, most, result, of_ms(timeout));
 	return result;
 }
@@ -288,7 +303,7 @@ HP_EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int most,
 		errno = ENOSYS;
 		return -1;
 	}
-	TURN(HP_LOOP_EPOLL, epoll_pwait2(fd, events, most, timeout, mask));
+	EPOLL_TURN(epoll_pwait2(fd, events, most, timeout, mask));
 	epolled(&turn, fd, events, most, result, of_timespec(timeout));
 	return result;
 }

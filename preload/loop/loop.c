@@ -326,6 +326,7 @@ static void forget(struct hp_looper *me)
 	me->site = 0;
 	me->loop = NULL;
 	me->at = NULL;
+	me->at_instance = NULL;
 	me->frame = 0;
 	me->long_least = 0;
 	me->label = 0;
@@ -458,6 +459,7 @@ HP_COLD struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call)
 	 * change. */
 	me->long_least = 0;
 	me->at = site;
+	me->at_instance = NULL;
 	me->loop = !site ? NULL : site->told ? site->told : site->own;
 	me->site = caller;
 	if (me->loop && me->label)

@@ -37,6 +37,8 @@
 
 #define HP_LOOP_SITES 12	/* calls at which one thread waits; further ones are not recorded */
 
+struct hp_watch_counts;
+
 struct hp_loop_first {	/* a busy span without a record */
 	uint64_t begin;
 	uint64_t ticks;
@@ -59,6 +61,7 @@ struct hp_looper {
 	uint64_t long_least;	/* busy spans of at least this many ticks are among the longest */
 	uintptr_t site;	/* of the last wait; 0 = not open, or forgotten */
 	struct hp_loop_site *at;	/* of `site` */
+	struct hp_watch_counts *at_instance;	/* of the last wait; NULL = not known, or no epoll */
 	struct hp_thread_node node;
 	uint32_t tid;
 	uint32_t count;	/* of `sites` */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * share.c - see share.h.
+ */
+#include "preload/loop/share.h"
+
+#include "preload/guest/ticks.h"
+#include "preload/lock/lock.h"
+
+HP_COLD void hp_loop_taken(struct hp_looper *me, struct hp_watch_counts *counts)
+{
+	uint32_t before;
+
+	me->at_instance = counts;
+	if (!counts)
+		return;
+	before = atomic_exchange_explicit(&counts->taker, me->tid, memory_order_relaxed);
+	if (!before || before == me->tid)
+		return;
+	atomic_store_explicit(&counts->is_shared, true, memory_order_relaxed);
+	hp_cond_tells = true;
+}
+
+/* The span up to `since` has ended; what wakes the thread now is no event of the loop. */
+static void park(struct hp_looper *me, struct hp_loop *loop, uint64_t since)
+{
+	uint64_t ticks = hp_clock_between(loop->until, since), now = hp_ticks();
+
+	if (hp_channel_thread()->remote)
+		hp_loop_remote(me);
+	if (ticks >= me->long_least)
+		hp_loop_span_long(me, loop, ticks);
+	hp_loop_span(me, loop, ticks);
+	loop->wait_ticks += hp_clock_between(since, now);
+	loop->until = now;
+	loop->last_events = 0;
+	me->only_call = 0;
+}
+
+/* Readers take it for a wait until it is over: another thread probably serves the loop. */
+static void park_begin(const struct hp_looper *me, struct hp_loop *loop)
+{
+	if (atomic_load_explicit(&me->at_instance->is_shared, memory_order_relaxed))
+		loop->since = hp_ticks();
+}
+
+static void parks(bool is_over)
+{
+	struct hp_looper *me = hp_looper();
+	struct hp_loop *loop = me->loop;
+	uint64_t since;
+
+	if (!loop || !me->at_instance || me->frame || !loop->until)
+		return;
+	if (!is_over) {
+		park_begin(me, loop);
+		return;
+	}
+	since = loop->since;
+	loop->since = 0;
+	if (since && atomic_load_explicit(&me->at_instance->taker, memory_order_relaxed) != me->tid)
+		park(me, loop, since);
+}
+
+const struct hp_recorder hp_share_recorder = { .parks = parks };
