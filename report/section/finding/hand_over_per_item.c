@@ -60,13 +60,16 @@ static double switching_ns(const struct hp_survey *survey, double *around)
 	return ns;
 }
 
-/* All other work remains, at best on all cores; and only the waits and the switching go away. */
+/*
+ * All other work remains, at best on all cores; and only the waits and the switching go away, with
+ * the time until a thread that was woken up has a core.
+ */
 static double gain_of(const struct hp_survey *survey, const struct hp_lock_contest *most,
 		      double around)
 {
 	double rest = survey->cpu_ns > 0 ? (1 - around / survey->cpu_ns) * survey->ran_ns : 0;
 	double gain = survey->wall_ns - rest / survey->cores;
-	double waits = waited_ns(survey, most) + around;
+	double waits = waited_ns(survey, most) + around + survey->ready_ns;
 
 	return gain < waits ? gain : waits;
 }
@@ -118,7 +121,7 @@ const struct hp_rule hp_rule_hand_over_per_item = {
 	.pattern =
 		"One thread waits for a condition or a semaphore at least 5,000 times, for less than "
 		"1 ms on average, and at least 40% of the CPU time is spent in the kernel to sleep and "
-		"to wake up threads.  The gain is the thread's waits with that time, at most the wall "
+		"to wake up threads.  The gain is the thread's waits with that time, and the time that threads waited for a core, at most the wall "
 		"time less all other work on all cores.",
 	.wrong = "Each item must be answered before the next one is known.",
 	.verify = "Hand over ten items at once, and compare both with hotpath compare.",

@@ -333,7 +333,7 @@ struct Crew {
 				start.wait(hold, [&] { return step > seen; });
 				seen = step;
 			}
-			sink += numbers_sum(seen, 150000);
+			sink += numbers_sum(seen, 80000);
 			std::lock_guard<std::mutex> hold(mutex);
 			if (!--left)
 				end.notify_one();
@@ -353,7 +353,7 @@ struct Crew {
 
 void steps()
 {
-	const int count = 6000;
+	const int count = 12000;
 	std::vector<std::thread> threads;
 	Crew crew;
 
