@@ -746,7 +746,7 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	if (faint)
 		fprintf(out, "and %zu %s\n", faint, section->faint);
 	if (section->after && section->after(report))
-		fprintf(out, "%s\n", section->after(report));
+		wrapped_write(section->after(report), "", look->width, out);
 	grid_release(&grid);
 	return grid.has_estimates;
 }

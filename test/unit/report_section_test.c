@@ -45,6 +45,17 @@ TEST(sections, have_descriptions)
 	}
 }
 
+/* "name - what it is" above each table. */
+TEST(sections, have_titles_of_80_columns)
+{
+	for (size_t i = 0; i < hp_section_count; i++) {
+		const struct hp_section *section = hp_sections[i];
+
+		if (section->columns && section->about)
+			CHECK(strlen(section->name) + strlen(" - ") + strlen(section->about) <= 80);
+	}
+}
+
 /* In `data`, and in `raw`, a key is there once. */
 TEST(sections, columns_have_keys_of_their_own)
 {

@@ -162,8 +162,7 @@ const struct hp_section hp_pools_section = {
 	.usual = LIMIT,
 	.is_quiet = true,
 	.has_data = has_data,
-	.about = "Pools: threads that wait on one condition in the same place, and how busy they "
-		 "were between.",
+	.about = "Pools: threads that wait on one condition in one place, and their work.",
 	.none = "no threads wait together on one condition again and again",
 	.extra = { .head = add_head, .list_keys = "current_elapsed_ns:i" },
 	.name_all = name_all,

@@ -305,7 +305,8 @@ static void cell_span_what(const struct hp_cell *cell, struct hp_value *value)
 	char *text = row->what ? hp_xstrdup(row->what)
 		     : row->span.events == 1 && row->span.fd >= 0
 			     ? hp_xprintf("descriptor %d", row->span.fd)
-		     : row->span.events ? hp_xprintf("%u events", row->span.events)
+		     : row->span.events ? hp_xprintf("%u event%s", row->span.events,
+						     row->span.events == 1 ? "" : "s")
 					: hp_xstrdup("-");
 
 	hp_cell_set_text(cell, text, value);
@@ -422,7 +423,7 @@ const struct hp_section hp_loops_section = {
 	.usual = LIMIT,
 	.is_quiet = true,
 	.has_data = loops_have_data,
-	.about = "Event loops: waits, events, and how long they were busy between two waits.",
+	.about = "Event loops: waits, events, and busy time between two waits.",
 	.none = NONE,
 	.after = lag,
 	.extra = { .head = add_head,

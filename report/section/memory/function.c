@@ -563,11 +563,11 @@ const struct hp_section hp_alloc_callers_section = {
 	.usual = HP_FUNCTIONS_LIMIT,
 	.is_on_demand = true,
 	.is_quiet = true,
-	.about = "Functions that allocate, instrumented or not, according to call paths.",
+	.about = "Functions that allocate, instrumented or not, by call paths.",
 	.empty = hp_alloc_empty,
 	.note = hp_alloc_note,
 	.extra = { .head = hp_alloc_add_totals, .list_keys = HP_ALLOC_KEYS },
-	.tool = { .help = "Functions that allocate, instrumented or not, according to call paths.",
+	.tool = { .help = "Functions that allocate, instrumented or not, by call paths.",
 		  .meaning =
 			  "Functions by their own allocations and those of their callees, according to "
 			  "call paths. Functions need not be recompiled.",

@@ -119,7 +119,7 @@ const struct hp_section hp_lock_order_section = {
 	.usual = HP_LOCKS_LIMIT,
 	.is_quiet = true,
 	.has_data = has_data,
-	.about = "Locks that were taken in both orders, or in a circle: a possible deadlock.",
+	.about = "Locks taken in both orders, or in a circle: a possible deadlock.",
 	.none = "all pairs were taken in one order only",
 	.extra = { .head = hp_lock_add_head, .list_keys = HP_LOCK_KEYS },
 	.tool = { .help = "Locks taken while another one was held; both orders are a potential deadlock.",
