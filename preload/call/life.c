@@ -21,6 +21,7 @@
 #include "preload/call/switch.h"
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
+#include "preload/guest/bulky.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/pages.h"
@@ -36,12 +37,12 @@
 #include "util/hash.h"
 
 /* Threads that cannot record point here, for good. */
-static struct hp_local closed = { .state = HP_THREAD_CLOSED };
-static struct hp_local lost = { .state = HP_THREAD_LOST };
-static struct hp_local silent = { .state = HP_THREAD_CLOSED };	/* it may not read the clock */
+HP_BULKY_DATA static struct hp_local closed = { .state = HP_THREAD_CLOSED };
+HP_BULKY_DATA static struct hp_local lost = { .state = HP_THREAD_LOST };
+HP_BULKY_DATA static struct hp_local silent = { .state = HP_THREAD_CLOSED };	/* it may not read the clock */
 
 /* The thread that is just being opened: hooks of its signal handlers do nothing. */
-static struct hp_local opening = { .state = HP_THREAD_CLOSED };
+HP_BULKY_DATA static struct hp_local opening = { .state = HP_THREAD_CLOSED };
 
 static int end_number = -1;	/* of preload/thread/end.h */
 

@@ -5,6 +5,7 @@
 #include "preload/call/clock.h"
 #include "preload/call/switch.h"
 #include "preload/call/truth.h"
+#include "preload/guest/bulky.h"
 
 #define HP_CALLS_MIN 1024	/* of each kind, until the difference is meaningful */
 #define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then older values have half the weight */
@@ -49,7 +50,7 @@ static int64_t middle_add(struct middle *m, int64_t value)
  */
 void hp_marginal_known(enum hp_around around, int64_t cost, int64_t more)
 {
-	static struct middle ratios[HP_AROUND_BUSY + 1], mores;
+	HP_BULKY static struct middle ratios[HP_AROUND_BUSY + 1], mores;
 	static int64_t ratio[HP_AROUND_BUSY + 1];
 
 	/* The truth build reads the clock twice a call: a small piece tells nothing about that. */

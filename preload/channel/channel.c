@@ -276,7 +276,7 @@ static struct hp_lane *lane_oldest(struct hp_channel *channel)
  * is not repeated until there are a quarter more: the cost of searching stays in proportion to
  * their number.  Two threads at once search once too often.
  */
-static struct put_off {
+HP_BULKY static struct put_off {
 	const struct hp_channel *_Atomic channel;
 	_Atomic uint32_t left;	/* lanes to create without a search */
 } put_offs[64];

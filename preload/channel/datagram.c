@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "preload/guest/bulky.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/readable.h"
@@ -23,7 +24,7 @@
 #define NAME_AT offsetof(struct sockaddr_un, sun_path)
 #define RECENT 64	/* names that are found without a search */
 
-static _Atomic uint64_t recent[RECENT];	/* lanes, by their names */
+HP_BULKY static _Atomic uint64_t recent[RECENT];	/* lanes, by their names */
 
 struct name {
 	struct sockaddr_un address;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bulky.h - large arrays of which most processes use little or nothing.
+ * bulky.h - large variables of which most processes use little or nothing.
  *
  * The linker sorts sections by name (Makefile), so these come behind all other variables. Those
  * then share a few pages, instead of one page each between the arrays: each page that a process
@@ -9,6 +9,8 @@
 #ifndef HP_PRELOAD_GUEST_BULKY_H
 #define HP_PRELOAD_GUEST_BULKY_H
 
-#define HP_BULKY __attribute__((section(".bss.z_bulky")))
+#define HP_BULKY __attribute__((section(".bss.z_bulky")))	/* zero at first */
+#define HP_BULKY_DATA __attribute__((section(".data.z_bulky")))	/* not zero at first */
+#define HP_SCRATCH __attribute__((section(".bss.y_scratch")))	/* used at the start, a little of each */
 
 #endif

@@ -13,6 +13,7 @@
 #include "preload/call/tally.h"
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
+#include "preload/guest/bulky.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
@@ -38,9 +39,9 @@
 #include "util/count.h"
 
 /* After the thread's last destructor: frees are still counted. */
-static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
+HP_BULKY_DATA static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
 /* The thread may not read the clock: the same. */
-static struct hp_heap_local silent = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
+HP_BULKY_DATA static struct hp_heap_local silent = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
 
 static uint32_t depth_most;
 static uint32_t walk_mode;

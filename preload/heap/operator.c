@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/guest/bulky.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/dynamic.h"
 #include "preload/guest/table.h"
@@ -43,7 +44,7 @@ static bool is_ours(const struct hp_dynamic *object)
 
 /* --- in the loader's order --- */
 
-static struct hp_operator_found next[HP_OPERATORS];
+HP_BULKY static struct hp_operator_found next[HP_OPERATORS];
 static uint32_t is_asked;	/* `next` is filled */
 
 struct forms {
@@ -281,7 +282,7 @@ struct known {
 
 #define HP_COUNTED (UINT64_C(1) << 63)	/* no address has it */
 
-static struct known cache[1 << CACHE_BITS];
+HP_BULKY static struct known cache[1 << CACHE_BITS];
 
 /*
  * A dlclose invalidates all, since the generation changes. It is mixed into all bits, since

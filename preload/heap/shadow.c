@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/guest/bulky.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/memlock.h"
@@ -25,7 +26,7 @@
 
 #define NOTED_MAX 1024	/* leaves, each for 64 MiB of addresses, that are found without a search */
 
-static _Atomic uint32_t noted[NOTED_MAX];	/* their places in the directory */
+HP_BULKY static _Atomic uint32_t noted[NOTED_MAX];	/* their places in the directory */
 static _Atomic uint32_t noted_count;
 
 struct hp_shadow_word **hp_shadow_leaves;

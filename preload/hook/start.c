@@ -25,6 +25,7 @@
 #include "preload/channel/channel.h"
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
+#include "preload/guest/bulky.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/dynamic.h"
 #include "preload/guest/pages.h"
@@ -71,12 +72,12 @@ static _Atomic int64_t quick_code = -1;	/* code of the last quick_exit, as unsig
 static uint64_t exit_wait_ms = HP_EXIT_WAIT_MS;
 static uint64_t start_since_ns;	/* CPU time of the process when we began */
 static struct hp_session session;
-static char directory[PATH_MAX];	/* of this library */
+HP_SCRATCH static char directory[PATH_MAX];	/* of this library */
 static char library[64];	/* its file's name */
-static char defaults[HP_DEFAULTS_MAX];	/* this program's own settings, and */
-static char default_values[HP_DEFAULTS_MAX];	/* its words */
-static char shared_defaults[HP_DEFAULTS_MAX];	/* those of the session's first program */
-static char shared_values[HP_DEFAULTS_MAX];
+HP_SCRATCH static char defaults[HP_DEFAULTS_MAX];	/* this program's own settings, and */
+HP_SCRATCH static char default_values[HP_DEFAULTS_MAX];	/* its words */
+HP_SCRATCH static char shared_defaults[HP_DEFAULTS_MAX];	/* those of the session's first program */
+HP_SCRATCH static char shared_values[HP_DEFAULTS_MAX];
 static char session_entry[sizeof(HP_SESSION_VARIABLE) + HP_SESSION_TEXT];
 
 static void complain(void *context, const char *line)

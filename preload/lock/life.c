@@ -9,6 +9,7 @@
  * segment; the tables here are private, and rebuilt from it.
  */
 #include "preload/lock/glib.h"
+#include "preload/guest/bulky.h"
 #include "preload/lock/lock.h"
 
 #include <errno.h>
@@ -39,8 +40,8 @@
 #define HP_KNOWN_FIRST 4	/* log2 of the places of a new thread */
 
 /* Threads that do not record point here: for good, and while they are being opened. */
-static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
-static struct hp_waiter_local silent = { .state =
+HP_BULKY_DATA static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
+HP_BULKY_DATA static struct hp_waiter_local silent = { .state =
 						 HP_THREAD_CLOSED };	/* it may not read the clock */
 
 static int end_number = -1;	/* of preload/thread/end.h */

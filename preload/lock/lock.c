@@ -4,6 +4,7 @@
  */
 #include "preload/lock/lock.h"
 
+#include "preload/guest/bulky.h"
 #include "preload/guest/early.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
@@ -16,14 +17,14 @@
 #define HP_CHUNK_FEW 8192	/* of a waiter with a few uses and contests: */
 #define HP_KNOWN_FEW 8
 
-struct hp_waiter_local hp_waiter_unborn = { .state = HP_THREAD_UNBORN };
+HP_BULKY struct hp_waiter_local hp_waiter_unborn = { .state = HP_THREAD_UNBORN };
 
 /* Locks in a function that locks internally, which is recorded as a whole. */
-struct hp_waiter_local hp_lock_paused = { .state = HP_THREAD_BUSY };
+HP_BULKY_DATA struct hp_waiter_local hp_lock_paused = { .state = HP_THREAD_BUSY };
 
 __thread struct hp_waiter_local *hp_waiter_pointer = &hp_waiter_unborn;
 
-_Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
+HP_BULKY _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
 bool hp_lock_is_wanted;
 bool hp_lock_is_refused;
 bool hp_cond_tells;

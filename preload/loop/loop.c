@@ -10,6 +10,7 @@
 #include "preload/channel/timer.h"
 #include "preload/channel/watch.h"
 #include "preload/guest/begin.h"
+#include "preload/guest/bulky.h"
 #include "preload/guest/claim.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
@@ -28,8 +29,8 @@
 #define LABEL_MAX 512	/* bytes of a name; longer ones are truncated */
 #define RECORDS_MAX 100000	/* a damaged list must not cause an endless loop */
 
-static struct hp_looper unborn;
-static struct hp_looper opening;	/* of a thread that is creating the process's record */
+HP_BULKY static struct hp_looper unborn;
+HP_BULKY static struct hp_looper opening;	/* of a thread that is creating the process's record */
 __thread struct hp_looper *hp_looper_pointer = &unborn;
 
 static struct hp_thread_list loopers;

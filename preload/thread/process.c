@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "preload/guest/above.h"
+#include "preload/guest/bulky.h"
 #include "preload/guest/claim.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
@@ -51,7 +52,7 @@ bool hp_self_init(void)
 }
 
 /* Not on the stack, which may be small. Only the thread that makes the record uses it. */
-static char text[HP_PAGE / 2 + 1];
+HP_SCRATCH static char text[HP_PAGE / 2 + 1];
 
 /* Reads a small file into `text`, 0-terminated.  Returns its length, or -1. */
 static ssize_t read_text(const char *path)
