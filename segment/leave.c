@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "segment/segment.h"
@@ -29,92 +28,6 @@
 static uint64_t up_to_page(uint64_t bytes)
 {
 	return (bytes + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
-}
-
-uint64_t hp_segment_level_size(uint64_t session_size)
-{
-	uint64_t most = (HP_SIZE_MAX - session_size) / HP_LEVELS_MAX, size = session_size / 4;
-
-	size = size < most ? size : most;
-	size = size > HP_SIZE_MIN ? size : HP_SIZE_MIN;
-	return size & ~(uint64_t)(HP_PAGE - 1);
-}
-
-/* Address space that the segments of all levels take together. */
-static uint64_t span_of(const struct hp_segment *segment)
-{
-	uint64_t begin = hp_segment_levels(segment)->begin;
-	uint64_t each = begin && begin < segment->size ? segment->size - begin
-						       : hp_segment_level_size(segment->size);
-
-	return segment->size + HP_LEVELS_MAX * each;
-}
-
-static bool is_allowed(uint64_t bytes)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_AS, &limit) == 0 &&
-	       (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur / HP_SEGMENT_SHARE);
-}
-
-static bool reserve(struct hp_segment *segment)
-{
-	uint64_t span = span_of(segment), size = segment->size;
-	const int flags = MAP_PRIVATE | MAP_NORESERVE;
-	char *base, *spare;
-
-	if (!is_allowed(span + size))
-		return false;
-	base = mmap(NULL, span + size, PROT_NONE, flags | MAP_ANONYMOUS, -1, 0);
-	if (base == MAP_FAILED)
-		return false;
-	spare = base + span;
-	/* Moving the mapping would take the kernel 0.1 ms, since it is large; its few pages come back. */
-	if (mmap(spare, size, PROT_NONE, flags | MAP_FIXED, segment->fd, 0) == MAP_FAILED ||
-	    mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, segment->fd, 0) ==
-		    MAP_FAILED) {
-		munmap(base, span + size);
-		return false;
-	}
-	munmap(segment->header, size);
-	madvise(base, span + size, MADV_DONTDUMP);
-	segment->header = (struct hp_header *)(void *)base;
-	segment->span = span;
-	segment->spare = spare;
-	segment->spare_size = size;
-	return true;
-}
-
-bool hp_segment_reserve(struct hp_segment *segment)
-{
-	int saved = errno;
-	bool is_done = segment->fd >= 0 && !segment->span && reserve(segment);
-
-	errno = saved;
-	return is_done;
-}
-
-uint64_t hp_segment_addresses(const struct hp_segment *segment)
-{
-	uint64_t size = segment->span > segment->size ? segment->span : segment->size;
-
-	if (segment->spare)
-		size = (uint64_t)((const char *)segment->spare - (const char *)segment->header) +
-		       segment->spare_size;
-	return size;
-}
-
-void hp_segment_unreserve(struct hp_segment *segment)
-{
-	int saved = errno;
-	uint64_t all = hp_segment_addresses(segment), size = segment->size;
-
-	segment->spare = NULL;
-	segment->span = 0;
-	if (all > size)
-		munmap((char *)segment->header + size, all - size);
-	errno = saved;
 }
 
 /* ---- leaving ---- */

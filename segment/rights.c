@@ -62,13 +62,15 @@ static bool ids_are_shared(const struct hp_rights *own)
 	return own->uids[0] == own->uids[2] && own->gids[0] == own->gids[2];
 }
 
-bool hp_rights_are_shared(int folder, uint32_t pid)
+uint64_t hp_rights_shared(int folder, uint32_t pid)
 {
 	struct hp_rights own;
 	uint64_t capabilities, space = hp_rights_namespace(AT_FDCWD, "/proc/self/ns/user");
 
 	/* The folder comes last: its process has not ended, so that the pid meant it before, too. */
-	return space && hp_rights_own(&own) && ids_are_shared(&own) &&
-	       capabilities_of(pid, &capabilities) && capabilities == own.capabilities &&
-	       hp_rights_namespace(folder, "ns/user") == space;
+	bool are_shared = space && hp_rights_own(&own) && ids_are_shared(&own) &&
+			  capabilities_of(pid, &capabilities) && capabilities == own.capabilities &&
+			  hp_rights_namespace(folder, "ns/user") == space;
+
+	return are_shared ? space : 0;
 }

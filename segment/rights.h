@@ -20,9 +20,9 @@ uint64_t hp_rights_namespace(int folder, const char *link);
 
 /*
  * Has the process the same rights as this one, so that each might trace the other?  `folder` is
- * its /proc/PID, and something in it that only tracers may open has been opened.  Yes means that
- * the process was alive all the time; no may mean that it cannot be told.
+ * its /proc/PID, and something in it that only tracers may open has been opened.  Returns their user
+ * namespace, which means that the process was alive all the time; 0 = no, or it cannot be told.
  */
-bool hp_rights_are_shared(int folder, uint32_t pid);
+uint64_t hp_rights_shared(int folder, uint32_t pid);
 
 #endif

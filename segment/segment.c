@@ -507,7 +507,7 @@ bool hp_segment_level_of(int fd, const struct hp_header *session, uint64_t *begi
 	       memcmp(header.token, session->token, sizeof(header.token)) == 0;
 }
 
-static int attach(struct hp_segment *segment, int fd)
+static int attach(struct hp_segment *segment, int fd, bool reserves)
 {
 	uint64_t size;
 
@@ -515,7 +515,9 @@ static int attach(struct hp_segment *segment, int fd)
 	if (check_fd(fd, &size) != HP_SEGMENT_FINE)
 		return fail(segment, "not a segment of this version", EPROTO);
 	segment->fd = fd;
-	if (!map_shared(segment, size, PROT_READ | PROT_WRITE) || segment->header->size != size) {
+	bool is_mapped = (reserves && hp_segment_map_reserved(segment, size)) ||
+			 map_shared(segment, size, PROT_READ | PROT_WRITE);
+	if (!is_mapped || segment->header->size != size) {
 		int error = segment->header ? EPROTO : errno;
 
 		segment->fd = -1;	/* still owned by the caller */
@@ -528,7 +530,16 @@ static int attach(struct hp_segment *segment, int fd)
 int hp_segment_attach(struct hp_segment *segment, int fd)
 {
 	int saved = errno;
-	int error = attach(segment, fd);
+	int error = attach(segment, fd, false);
+
+	errno = saved;
+	return error;
+}
+
+int hp_segment_attach_reserved(struct hp_segment *segment, int fd)
+{
+	int saved = errno;
+	int error = attach(segment, fd, true);
 
 	errno = saved;
 	return error;
@@ -632,7 +643,7 @@ void hp_segment_close_fd(struct hp_segment *segment)
 	int saved = errno;
 
 	if (segment->fd >= 0)
-		close(segment->fd);
+		syscall(SYS_close, segment->fd);
 	segment->fd = -1;
 	errno = saved;
 }
@@ -644,7 +655,7 @@ void hp_segment_release(struct hp_segment *segment)
 	hp_segment_close_fd(segment);
 	if (segment->header && !segment->is_lent) {
 		hp_guard_remove(segment);
-		munmap(segment->header, segment->size);
+		munmap(segment->header, hp_segment_addresses(segment));
 	}
 	*segment = (struct hp_segment)HP_SEGMENT_NONE;
 	errno = saved;

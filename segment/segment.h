@@ -116,6 +116,9 @@ uint64_t hp_segment_cgroup_limit(void);
  */
 int hp_segment_attach(struct hp_segment *segment, int fd);
 
+/* The same, with address space for later segments reserved at once (hp_segment_reserve) if possible. */
+int hp_segment_attach_reserved(struct hp_segment *segment, int fd);
+
 /* The owner of a reader's segment. */
 struct hp_user hp_segment_owner(int fd);
 
@@ -144,6 +147,9 @@ uint64_t hp_segment_level_size(uint64_t session_size);
  * then takes a copy.
  */
 bool hp_segment_reserve(struct hp_segment *segment);
+
+/* The same for one that is not mapped yet, only its descriptor and its size are known: maps it. */
+bool hp_segment_map_reserved(struct hp_segment *segment, uint64_t size);
 
 /* Releases the reserved address space. */
 void hp_segment_unreserve(struct hp_segment *segment);

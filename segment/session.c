@@ -294,17 +294,19 @@ static int open_regular(int folder, const char *path)
  * Opens the sampler's own descriptor, if that is the one that the sampler would send: to a process
  * of its own trust level.  Returns a descriptor or -errno.
  */
-static int open_shared(uint32_t sampler_pid)
+static int open_shared(struct hp_session *session)
 {
 	char path[32] = "/proc/";
 	int folder, fd;
 
-	*add_number(path + strlen(path), sampler_pid) = '\0';
+	*add_number(path + strlen(path), session->sampler_pid) = '\0';
 	folder = (int)syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return -errno;
 	fd = open_regular(folder, "fd/3");
-	if (fd >= 0 && !hp_rights_are_shared(folder, sampler_pid)) {
+	if (fd >= 0)
+		session->user_namespace = hp_rights_shared(folder, session->sampler_pid);
+	if (fd >= 0 && !session->user_namespace) {
 		syscall(SYS_close, fd);
 		fd = -EPERM;
 	}
@@ -315,8 +317,14 @@ static int open_shared(uint32_t sampler_pid)
 /* True, and the segment is mapped, if `fd` is this session's; closes it if not. */
 static int attach(const struct hp_session *session, struct hp_segment *segment, int fd)
 {
-	int error = is_trusted_file(fd) ? hp_segment_attach(segment, fd) : -EPERM;
+	struct hp_rights own;
+	/* As hp_level_begin would reserve it, but without mapping it twice. */
+	bool can_drop = hp_rights_own(&own) && !hp_rights_are_least(&own);
+	int error = -EPERM;
 
+	if (is_trusted_file(fd))
+		error = can_drop ? hp_segment_attach_reserved(segment, fd)
+				 : hp_segment_attach(segment, fd);
 	if (error) {
 		close(fd);
 		return error;
@@ -365,9 +373,9 @@ static void tell(const struct hp_session *session)
 }
 
 /* By /proc; returns 0 or -errno. */
-static int join_shared(const struct hp_session *session, struct hp_segment *segment)
+static int join_shared(struct hp_session *session, struct hp_segment *segment)
 {
-	int fd = session->sampler_pid ? open_shared(session->sampler_pid) : -ESRCH;
+	int fd = session->sampler_pid ? open_shared(session) : -ESRCH;
 	int error = fd < 0 ? fd : attach(session, segment, fd);
 
 	if (error)

@@ -577,8 +577,13 @@ void hp_settings_default(struct hp_settings *out, unsigned trusts, const char *t
 {
 	struct reader r = { .out = out, .complain = complain, .context = context };
 
-	strncpy(room, text, HP_DEFAULTS_MAX - 1);
-	room[HP_DEFAULTS_MAX - 1] = 0;
+	size_t length = strnlen(text, HP_DEFAULTS_MAX - 1);
+
+	/* Most have none; then `room` is not touched, since each page costs a page fault. */
+	if (length == 0)
+		return;
+	memcpy(room, text, length);
+	room[length] = 0;
 	while (*(room += strspn(room, " \t\n"))) {
 		char *word = room;
 		bool is_last;

@@ -39,7 +39,8 @@
 /* Threads that cannot record point here, for good. */
 HP_BULKY_DATA static struct hp_local closed = { .state = HP_THREAD_CLOSED };
 HP_BULKY_DATA static struct hp_local lost = { .state = HP_THREAD_LOST };
-HP_BULKY_DATA static struct hp_local silent = { .state = HP_THREAD_CLOSED };	/* it may not read the clock */
+/* One that may not read the clock. */
+HP_BULKY_DATA static struct hp_local silent = { .state = HP_THREAD_CLOSED };
 
 /* The thread that is just being opened: hooks of its signal handlers do nothing. */
 HP_BULKY_DATA static struct hp_local opening = { .state = HP_THREAD_CLOSED };

@@ -9,8 +9,8 @@
 #ifndef HP_PRELOAD_GUEST_BULKY_H
 #define HP_PRELOAD_GUEST_BULKY_H
 
-#define HP_BULKY __attribute__((section(".bss.z_bulky")))	/* zero at first */
+#define HP_BULKY __attribute__((section(".bss.z_bulky")))
 #define HP_BULKY_DATA __attribute__((section(".data.z_bulky")))	/* not zero at first */
-#define HP_SCRATCH __attribute__((section(".bss.y_scratch")))	/* used at the start, a little of each */
+#define HP_SCRATCH __attribute__((section(".bss.y_scratch")))	/* used by a start, in part */
 
 #endif

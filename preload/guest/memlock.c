@@ -31,7 +31,7 @@ struct range {
 	_Atomic uintptr_t end;
 };
 
-HP_BULKY static struct range ranges[RANGES_MAX];
+HP_SCRATCH static struct range ranges[RANGES_MAX];
 static _Atomic size_t used;	/* entries from here on were never used */
 static _Atomic bool locks_future;	/* the program requested MCL_FUTURE */
 static _Atomic uintptr_t place;	/* of the next mapping of ours */

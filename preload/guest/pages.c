@@ -204,6 +204,26 @@ void hp_pages_release(void *pages, uint64_t size)
 	errno = saved;
 }
 
+/* The last one that was returned: a process needs one at its start and one at its end. */
+static char *_Atomic lent;
+
+char *hp_page_borrow(void)
+{
+	char *page = atomic_exchange_explicit(&lent, NULL, memory_order_acquire);
+
+	return page ? page : hp_pages(HP_PAGE);
+}
+
+void hp_page_return(char *page)
+{
+	char *none = NULL;
+
+	/* Release: its next user does not find our stores after its own. */
+	if (page && !atomic_compare_exchange_strong_explicit(
+			    &lent, &none, page, memory_order_release, memory_order_relaxed))
+		hp_pages_release(page, HP_PAGE);
+}
+
 bool hp_pages_table(void *table, uint64_t size, bool is_wiped)
 {
 	char **at = table, *none = NULL, *made;

@@ -32,4 +32,11 @@ bool hp_pages_table(void *table, uint64_t size, bool is_wiped);
 void hp_pages_reserve(void);
 bool hp_pages_are_reserved(void);
 
+/*
+ * A page for a text that is needed for a moment; its contents are undefined.  The next caller gets
+ * the same page, as a rule.  NULL = no memory.
+ */
+char *hp_page_borrow(void);
+void hp_page_return(char *page);
+
 #endif

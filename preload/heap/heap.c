@@ -23,8 +23,10 @@ extern char __libc_single_threaded __attribute__((weak));	/* glibc 2.32 and late
 HP_BULKY struct hp_heap_local hp_heap_unborn = { .state = HP_THREAD_UNBORN };
 
 /* Threads that do not record point here: for good, and while they are being opened. */
-HP_BULKY_DATA struct hp_heap_local hp_heap_closed = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
-HP_BULKY_DATA struct hp_heap_local hp_heap_opening = { .state = HP_THREAD_BUSY, .last = HP_NO_BLOCK };
+HP_BULKY_DATA struct hp_heap_local hp_heap_closed = { .state = HP_THREAD_CLOSED,
+						      .last = HP_NO_BLOCK };
+HP_BULKY_DATA struct hp_heap_local hp_heap_opening = { .state = HP_THREAD_BUSY,
+						       .last = HP_NO_BLOCK };
 __thread struct hp_heap_local *hp_heap_pointer = &hp_heap_unborn;
 
 bool hp_heap_is_wanted;

@@ -39,9 +39,11 @@
 #include "util/count.h"
 
 /* After the thread's last destructor: frees are still counted. */
-HP_BULKY_DATA static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
+HP_BULKY_DATA static struct hp_heap_local ending = { .state = HP_THREAD_CLOSED,
+						     .last = HP_NO_BLOCK };
 /* The thread may not read the clock: the same. */
-HP_BULKY_DATA static struct hp_heap_local silent = { .state = HP_THREAD_CLOSED, .last = HP_NO_BLOCK };
+HP_BULKY_DATA static struct hp_heap_local silent = { .state = HP_THREAD_CLOSED,
+						     .last = HP_NO_BLOCK };
 
 static uint32_t depth_most;
 static uint32_t walk_mode;
@@ -366,6 +368,9 @@ static void leave_for(struct hp_heap_local *then)
 {
 	struct hp_heap_local *me = hp_heap();
 
+	/* Nor is its page touched. */
+	if (me == &hp_heap_unborn)
+		return;
 	if (me->state == HP_THREAD_OPEN || (me->state == HP_THREAD_BUSY && me != &hp_heap_opening))
 		close_heap(me, then);
 }

@@ -71,8 +71,10 @@ static bool is_told_quick;	/* `finish_quick` runs as a handler of at_quick_exit 
 static _Atomic int64_t quick_code = -1;	/* code of the last quick_exit, as unsigned */
 static uint64_t exit_wait_ms = HP_EXIT_WAIT_MS;
 static uint64_t start_since_ns;	/* CPU time of the process when we began */
+static bool is_loading;	/* our constructor runs */
 static struct hp_session session;
-HP_SCRATCH static char directory[PATH_MAX];	/* of this library */
+HP_SCRATCH static char directory[PATH_MAX];	/* of this library, in the session's first process */
+static const char *library_file = "";
 static char library[64];	/* its file's name */
 HP_SCRATCH static char defaults[HP_DEFAULTS_MAX];	/* this program's own settings, and */
 HP_SCRATCH static char default_values[HP_DEFAULTS_MAX];	/* its words */
@@ -216,9 +218,9 @@ static void find_library(void)
 
 	if (!file || strlen(file) >= sizeof(directory))
 		return;
-	strcpy(directory, file);
-	slash = strrchr(directory, '/');
-	const char *name = slash ? slash + 1 : directory;
+	library_file = file;
+	slash = strrchr(file, '/');
+	const char *name = slash ? slash + 1 : file;
 	memcpy(library, name, strnlen(name, sizeof(library) - 1));
 }
 
@@ -227,6 +229,7 @@ static void find_directory(void)
 {
 	char *slash;
 
+	strcpy(directory, library_file);
 	for (int i = 0; i < LINKS_MAX && follow_link(directory); i++)
 		;
 	slash = strrchr(directory, '/');
@@ -290,6 +293,13 @@ int hp_start_enter(void)
 	return error;
 }
 
+/* The program's code runs after our constructor, or it runs now: it called the first hook. */
+static void level_begin(void)
+{
+	hp_level_begin(session.user_namespace);
+	hp_level_is_fresh = is_loading;
+}
+
 static bool make_session(const struct hp_settings *settings)
 {
 	struct hp_segment_wish wish = {
@@ -311,7 +321,7 @@ static bool make_session(const struct hp_settings *settings)
 		hp_segment.header = NULL;
 		return false;
 	}
-	hp_level_begin();
+	level_begin();
 	session.defaults = defaults;
 	session.begin = hp_begin_of(hp_segment.header);
 	hp_defaults_keep(&hp_segment, defaults);
@@ -325,7 +335,7 @@ static bool join_session(const char *text)
 {
 	if (!text || hp_session_join(&session, &hp_segment, text) != 0)
 		return false;
-	hp_level_begin();
+	level_begin();
 	hp_segment_close_fd(&hp_segment);
 	return true;
 }
@@ -357,11 +367,13 @@ static void settings_read(struct hp_settings *settings, bool joined)
 	bool is_root = !joined || hp_segment.header->root_pid == (uint32_t)getpid();
 
 	hp_settings_read(settings, environment(), joined ? NULL : complain, NULL);
-	if (is_root)
+	if (is_root) {
 		hp_block_defaults(defaults);
-	hp_settings_default(settings, joined ? HP_SETTING_OF_START : HP_SETTINGS_OF_PROGRAM,
-			    defaults, default_values, joined ? NULL : complain, NULL);
-	if (!joined)
+		hp_settings_default(settings, joined ? HP_SETTING_OF_START : HP_SETTINGS_OF_PROGRAM,
+				    defaults, default_values, joined ? NULL : complain, NULL);
+	}
+	/* Without any, the pages of these texts are not touched. */
+	if (!joined || !hp_segment.header->defaults)
 		return;
 	hp_defaults_read(&hp_segment, shared_defaults);
 	hp_settings_default(settings, HP_SETTING_OF_RECORD, shared_defaults, shared_values, NULL,
@@ -385,10 +397,12 @@ bool hp_start_session(void)
 	if (text && strcmp(text, HP_SESSION_OFF) == 0)
 		return false;
 	start_since_ns = hp_account_cpu_ns();
-	find_directory();
 	joined = join_session(text);
 	if (joined)
 		hp_helper_hide(session.sampler_pid);
+	/* Others start no processes of ours. */
+	if (!joined || hp_segment.header->root_pid == (uint32_t)getpid())
+		find_directory();
 	settings_read(&settings, joined);
 	exit_wait_ms = settings.exit_wait_ms;
 	if (!joined && !make_session(&settings))
@@ -578,6 +592,7 @@ void hp_start_load(char **from_loader)
 	 */
 	if (!environ)
 		first_environment = from_loader;
+	is_loading = true;
 	bool is_recorded = hp_start();
 
 	if (is_recorded) {
@@ -586,6 +601,7 @@ void hp_start_load(char **from_loader)
 		hp_self_open();
 		hp_account_started(since_ns);
 	}
+	is_loading = hp_level_is_fresh = false;
 	if (!is_recorded || !hp_heap_is_wanted)
 		hp_operator_pass();
 	hp_block_offer(is_recorded);

@@ -41,8 +41,8 @@
 
 /* Threads that do not record point here: for good, and while they are being opened. */
 HP_BULKY_DATA static struct hp_waiter_local closed = { .state = HP_THREAD_CLOSED };
-HP_BULKY_DATA static struct hp_waiter_local silent = { .state =
-						 HP_THREAD_CLOSED };	/* it may not read the clock */
+/* One that may not read the clock. */
+HP_BULKY_DATA static struct hp_waiter_local silent = { .state = HP_THREAD_CLOSED };
 
 static int end_number = -1;	/* of preload/thread/end.h */
 
@@ -252,7 +252,8 @@ static void thread_end(void *data)
 
 static void leave(void)
 {
-	if (hp_waiter()->state == HP_THREAD_OPEN)
+	/* The page of the first one need not be touched. */
+	if (hp_waiter() != &hp_waiter_unborn && hp_waiter()->state == HP_THREAD_OPEN)
 		close_waiter(hp_waiter());
 }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "preload/guest/kernel_call.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
@@ -297,7 +298,7 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
 /* VmHWM of /proc/self/status: the present image's own peak. */
 static uint64_t image_peak_kb(void)
 {
-	char *text = hp_pages(HP_PAGE);
+	char *text = hp_page_borrow();
 	int fd =
 		text ? (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC)
 		     : -1;
@@ -306,16 +307,17 @@ static uint64_t image_peak_kb(void)
 	if (fd >= 0) {
 		const char *p;
 
-		syscall(SYS_read, fd, text, HP_PAGE - 1);
-		syscall(SYS_close, fd);
+		long size = syscall(SYS_read, fd, text, HP_PAGE - 1);
+
+		text[size > 0 ? size : 0] = 0;
+		hp_kernel_call(SYS_close, fd, 0, 0);
 		p = strstr(text, "VmHWM:");
 		for (p = p ? p + 6 : NULL; p && (*p == ' ' || *p == '\t'); p++)
 			;
 		for (; p && *p >= '0' && *p <= '9'; p++)
 			value = value * 10 + (uint64_t)(*p - '0');
 	}
-	if (text)
-		hp_pages_release(text, HP_PAGE);
+	hp_page_return(text);
 	return value;
 }
 

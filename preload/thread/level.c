@@ -38,13 +38,15 @@ static uint64_t user_namespace(void)
 	return hp_rights_namespace(AT_FDCWD, "/proc/self/ns/user");
 }
 
-void hp_level_begin(void)
+bool hp_level_is_fresh;
+
+void hp_level_begin(uint64_t known)
 {
 	int saved = errno;
 
 	if (hp_rights_own(&rights) && !hp_rights_are_least(&rights))
 		hp_segment_reserve(&hp_segment);
-	rights.user_namespace = user_namespace();
+	rights.user_namespace = known ? known : user_namespace();
 	errno = saved;
 }
 
@@ -57,7 +59,7 @@ bool hp_level_has_changed(bool asks_namespace)
 	bool has_changed = false;
 
 	if (hp_rights_own(&now) && !hp_self_is_borrowed()) {
-		now.user_namespace = asks_namespace ? user_namespace() : 0;
+		now.user_namespace = asks_namespace && !hp_level_is_fresh ? user_namespace() : 0;
 		has_changed = !hp_rights_are_same(&now, &rights);
 		if (has_changed)
 			rights = now;

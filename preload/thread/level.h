@@ -36,9 +36,15 @@ static inline bool hp_drop_is_before(uint32_t drops)
 
 /*
  * Stores the credentials when the segment has been mapped but not used, with
- * its descriptor open.
+ * its descriptor open.  `user_namespace`: its inode, which was just read; 0 = not known.
  */
-void hp_level_begin(void);
+void hp_level_begin(uint64_t user_namespace);
+
+/*
+ * True while the program cannot have changed its user namespace since then: none of its code has
+ * run.
+ */
+extern HP_HIDDEN bool hp_level_is_fresh;
 
 /* True if the calling thread's credentials have changed; stores them. Not in a vfork child. */
 bool hp_level_has_changed(bool asks_namespace);

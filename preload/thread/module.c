@@ -222,19 +222,23 @@ static uint64_t object_of(const struct found *found)
 	uint64_t object = __atomic_load_n(&executable, __ATOMIC_RELAXED);
 	char *path;
 	int saved = errno;
+	ssize_t size;
 
 	if (found->name[0])
 		return object_at(found, found->name);
 	if (object || hp_is_confined())
 		return object;
-	path = hp_pages(HP_PAGE);
+	path = hp_page_borrow();
 	if (!path)
 		return 0;
-	if (readlink("/proc/self/exe", path, HP_PAGE - 1) < 0)
+	size = readlink("/proc/self/exe", path, HP_PAGE - 1);
+	if (size >= 0)
+		path[size] = 0;
+	else
 		name_without_proc(path);
 	object = object_at(found, path);
 	__atomic_store_n(&executable, object, __ATOMIC_RELAXED);
-	hp_pages_release(path, HP_PAGE);
+	hp_page_return(path);
 	errno = saved;
 	return object;
 }

@@ -64,12 +64,12 @@ static int are_shared(bool (*change)(void))
 	snprintf(path, sizeof(path), "/proc/%d", child);
 	folder = open(path, O_PATH | O_DIRECTORY);
 	if (read(ready[0], &byte, 1) == 1)
-		answer = hp_rights_are_shared(folder, (uint32_t)child);
+		answer = hp_rights_shared(folder, (uint32_t)child) != 0;
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	/* Now its pid means nothing, or another process. */
-	CHECK(!hp_rights_are_shared(folder, (uint32_t)child));
-	CHECK(!hp_rights_are_shared(folder, (uint32_t)getpid()));
+	CHECK(!hp_rights_shared(folder, (uint32_t)child));
+	CHECK(!hp_rights_shared(folder, (uint32_t)getpid()));
 	close(folder);
 	close(ready[0]);
 	return answer;
