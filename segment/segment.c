@@ -262,6 +262,7 @@ static bool map_shared(struct hp_segment *segment, uint64_t size, int protection
 	madvise(base, size, MADV_DONTDUMP);
 	segment->header = base;
 	segment->size = size;
+	segment->is_shared = true;
 	return true;
 }
 

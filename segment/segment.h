@@ -53,6 +53,7 @@ struct hp_segment {
 	struct hp_header *header;	/* NULL = none; it is the start of the mapping */
 	uint64_t size;	/* bytes mapped; offsets end here */
 	int fd;	/* -1 = none */
+	bool is_shared;	/* the pages are the file's: nothing is lost if they are dropped */
 	bool is_lent;	/* the mapping is borrowed from a longer-lived one: release leaves it */
 	const char *failed;	/* after a failure: the step that failed, a static text */
 	uint64_t records_most;	/* readers: upper limit from the stored bytes; 0 = unknown */

@@ -5,11 +5,14 @@
 #include "report/read/reader.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "report/base/memory.h"
 #include "segment/layout/process.h"
 #include "segment/clock.h"
 #include "segment/seq.h"
+
+#define LEAVE_MIN (UINT64_C(16) << 20) /* bytes */
 
 #define TEXT_MAX 16384
 
@@ -171,6 +174,15 @@ void hp_reader_init(struct hp_reader *reader, struct hp_segment *segment)
 void hp_reader_restart(struct hp_reader *reader, unsigned times)
 {
 	reader->steps = lines_most(reader) * times;
+}
+
+/* Not of an unpacked run: its pages are the only copy. */
+void hp_reader_pages_leave(const struct hp_reader *reader)
+{
+	const struct hp_segment *segment = &reader->segment;
+
+	if (segment->is_shared && !segment->is_lent && segment->size >= LEAVE_MIN)
+		madvise(segment->header, segment->size, MADV_DONTNEED);
 }
 
 void hp_reader_release(struct hp_reader *reader)

@@ -45,6 +45,12 @@ void hp_reader_release(struct hp_reader *reader);
 void hp_reader_restart(struct hp_reader *reader, unsigned times);
 
 /*
+ * Most of a large segment was read: its pages need not count as our memory until they are read
+ * again. Nothing changes.
+ */
+void hp_reader_pages_leave(const struct hp_reader *reader);
+
+/*
  * The first process of all segments, and the successor of the one at `at` with
  * this `next`; 0 = none.
  */

@@ -413,17 +413,27 @@ static void read_process(struct build *b, const struct hp_process *process)
 	read_maps(b, process);
 }
 
-static void build_free(struct hp_alloc_build *kept)
+/* All that only a refresh needs, except the steps. */
+static void build_finish(struct hp_alloc_build *kept)
 {
-	if (!kept)
-		return;
 	hp_map_release(&kept->objects);
-	hp_alloc_tree_release(&kept->tree);
+	hp_alloc_tree_finish(&kept->tree);
 	hp_map_release(&kept->heaps);
 	for (size_t i = 0; i < kept->known_count; i++)
 		hp_alloc_sites_release(&kept->known[i].sites);
 	free(kept->known);
+	kept->known = NULL;
+	kept->known_count = 0;
 	hp_xsparse_free(kept->places.of, kept->places.count, sizeof(*kept->places.of));
+	kept->places = (struct hp_alloc_places){ .of = NULL };
+}
+
+static void build_free(struct hp_alloc_build *kept)
+{
+	if (!kept)
+		return;
+	build_finish(kept);
+	hp_alloc_tree_release(&kept->tree);
 	free(kept->pending);
 	free(kept);
 }
@@ -510,6 +520,10 @@ static void look(struct hp_alloc *alloc, struct hp_model *model, bool is_once)
 		alloc->raised = plus(alloc->all.live_bytes, minus(alloc->all.peak_bytes));
 	alloc->all.peak_bytes = plus(alloc->all.peak_bytes, alloc->raised);
 	free(b.chunks);
+	if (is_once) {
+		build_finish(b.kept);
+		hp_reader_pages_leave(reader);
+	}
 }
 
 void hp_alloc_look(struct hp_alloc *alloc, struct hp_model *model)

@@ -291,38 +291,49 @@ static void rows_make(struct hp_alloc_view *view)
 	}
 }
 
-/* Allocations with a step on the path, and with its ancestors. */
-struct below {
-	uint64_t count;
-	uint64_t bytes;
-};
-
-/* All paths at once, from the leaves down: a caller's place is lower. */
-static void inclusive_make(struct hp_alloc_view *view)
+static void own_make(struct hp_alloc_view *view)
 {
-	const struct hp_alloc_step *steps = view->alloc.steps;
-	struct below *below = hp_xmalloc(view->alloc.count * sizeof(*below));
-
-	memset(below, 0, view->alloc.count * sizeof(*below));
 	for (size_t i = 0; i < view->site_count; i++) {
 		const struct hp_alloc_row *site = &view->sites[i];
 		uint32_t function = view->links[hp_alloc_told(view, site->step)].function;
 
 		if (function != UINT32_MAX)
 			hp_alloc_add(&view->rows[function].sum, &site->sum);
-		below[site->step].count += site->sum.count;
-		below[site->step].bytes += site->sum.bytes;
 	}
+}
+
+/*
+ * All paths at once, from the leaves down: a caller's place is lower. `below` has a zero for each
+ * step, and then what was allocated with it on the path: first blocks, and then bytes, since a
+ * million paths have three million steps.
+ */
+static void inclusive_make(struct hp_alloc_view *view, uint64_t *below, bool is_bytes)
+{
+	const struct hp_alloc_step *steps = view->alloc.steps;
+
+	for (size_t i = 0; i < view->site_count; i++)
+		below[view->sites[i].step] +=
+			is_bytes ? view->sites[i].sum.bytes : view->sites[i].sum.count;
 	for (size_t i = view->alloc.count; i-- > 1;) {
 		const struct hp_alloc_link *link = &view->links[i];
 
-		if (link->outer & IS_OUTER) {
-			view->inclusive[link->function].count += below[i].count;
-			view->inclusive[link->function].bytes += below[i].bytes;
-		}
-		below[steps[i].caller].count += below[i].count;
-		below[steps[i].caller].bytes += below[i].bytes;
+		if (link->outer & IS_OUTER && is_bytes)
+			view->inclusive[link->function].bytes += below[i];
+		else if (link->outer & IS_OUTER)
+			view->inclusive[link->function].count += below[i];
+		below[steps[i].caller] += below[i];
+		below[i] = 0;
 	}
+	below[0] = 0;
+}
+
+static void sums_make(struct hp_alloc_view *view)
+{
+	uint64_t *below = hp_xcalloc(view->alloc.count, sizeof(*below));
+
+	own_make(view);
+	inclusive_make(view, below, false);
+	inclusive_make(view, below, true);
 	free(below);
 }
 
@@ -357,7 +368,7 @@ void hp_alloc_callers_make(struct hp_alloc_view *view)
 	links_make(view);
 	rows_make(view);
 	if (is_first && !view->is_cumulative)
-		inclusive_make(view);
+		sums_make(view);
 	for (size_t i = 0; is_first && view->is_cumulative && i < view->site_count; i++)
 		caller_add(view, view->sites[i].step, &view->sites[i].sum);
 	for (size_t i = 0; !is_first && i < view->changes.count; i++)

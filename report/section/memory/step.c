@@ -170,12 +170,20 @@ uint32_t hp_alloc_tree_step(struct hp_alloc_tree *tree, const struct hp_alloc_st
 	return tree->first[wanted->caller] = first;
 }
 
-void hp_alloc_tree_release(struct hp_alloc_tree *tree)
+void hp_alloc_tree_finish(struct hp_alloc_tree *tree)
 {
-	free(tree->steps);
+	struct hp_alloc_step *steps = tree->steps;
+
 	free(tree->first);
 	free(tree->same.slots);
 	free(tree->codes);
 	free(tree->same_codes.slots);
-	memset(tree, 0, sizeof(*tree));
+	*tree = (struct hp_alloc_tree){ .steps = steps };
+}
+
+void hp_alloc_tree_release(struct hp_alloc_tree *tree)
+{
+	hp_alloc_tree_finish(tree);
+	free(tree->steps);
+	tree->steps = NULL;
 }

@@ -49,4 +49,7 @@ void hp_alloc_tree_reserve(struct hp_alloc_tree *tree, size_t more);
 uint32_t hp_alloc_tree_step(struct hp_alloc_tree *tree, const struct hp_alloc_step *wanted);
 void hp_alloc_tree_release(struct hp_alloc_tree *tree);
 
+/* Only the steps remain, and no more can be added. */
+void hp_alloc_tree_finish(struct hp_alloc_tree *tree);
+
 #endif
