@@ -157,7 +157,7 @@ static void named_find(struct hp_survey *survey)
 	if (!cost || !hp_survey_has_samples(survey) || cost->samples < HP_RULE_SAMPLES_OF)
 		return;
 	ns = searched_ns(cost);
-	gain = hp_survey_worth(survey, ns);
+	gain = hp_survey_worth(survey, ns >= WHOLE_MIN * (double)cost->ns ? (double)cost->ns : ns);
 	if (ns < NAMED_MIN * survey->cpu_ns || !hp_survey_is_worth(survey, gain) ||
 	    !is_search(survey, cost) || !is_long(survey, cost) ||
 	    line_count(survey, cost) > (is_comparing(cost) ? COMPARED_LINES_MAX : LINES_MAX) ||
@@ -262,7 +262,8 @@ const struct hp_rule hp_rule_linear_search = {
 		"least three quarters of all, spends it in its own code and in strcmp or memcmp, on "
 		"two or three lines at most, and hardly any in other functions of the program that it calls, or in a map, a set or a binary search; it has the word find, search, lookup, contains or locate in its "
 		"name, or compares strings for a quarter of its time; and its name has no word as "
-		"hash, binary, sort, compare, tree or map.",
+		"hash, binary, sort, compare, tree or map.  If the search is 60% of the function, the "
+		"gain is all of its CPU time.",
 	.wrong =
 		"The container is always short, so a hash map would be no faster; or the search "
 		"condition cannot be expressed by a key.  By its lines only: the function searches in "

@@ -26,6 +26,14 @@ struct place {
 	double life_ns;
 };
 
+struct places {
+	struct place list[PLACES_MAX];
+	size_t count;
+	struct place most;	/* of the threads */
+	struct place brief;	/* all places whose threads live for a short time */
+	size_t brief_count;
+};
+
 static bool is_of(const struct place *place, const struct hp_lock_birth *birth)
 {
 	const struct hp_lock_place *at = &place->first->at;
@@ -34,33 +42,47 @@ static bool is_of(const struct place *place, const struct hp_lock_birth *birth)
 	       at->object == birth->at.object && at->address == birth->at.address;
 }
 
-/* The place that made most of them; false = none made any. */
-static bool most_of(struct hp_report *report, struct place *most)
+static void birth_add(struct places *places, const struct hp_lock_birth *birth, double ns)
 {
-	const struct hp_locks *locks = &hp_lock_view(report)->locks;
-	double ns = report->model.ns_per_tick;
-	struct place places[PLACES_MAX];
-	size_t count = 0;
+	size_t at = 0;
 
-	*most = (struct place){ .count = 0 };
+	while (at < places->count && !is_of(&places->list[at], birth))
+		at++;
+	if (at == PLACES_MAX)
+		return;
+	if (at == places->count)
+		places->list[places->count++] = (struct place){ .first = birth };
+	places->list[at].count++;
+	places->list[at].life_ns += ns;
+}
+
+static bool is_brief(const struct place *place)
+{
+	return place->life_ns <= LIFE_MAX * (double)place->count;
+}
+
+static void places_make(struct places *places, const struct hp_report *report,
+			const struct hp_locks *locks)
+{
+	*places = (struct places){ .count = 0 };
 	for (size_t i = 0; i < locks->birth_count; i++) {
 		const struct hp_lock_birth *birth = &locks->births[i];
-		size_t at = 0;
 
-		if (birth->end <= birth->start)
-			continue;
-		while (at < count && !is_of(&places[at], birth))
-			at++;
-		if (at == PLACES_MAX)
-			continue;
-		if (at == count)
-			places[count++] = (struct place){ .first = birth };
-		places[at].count++;
-		places[at].life_ns += (double)(birth->end - birth->start) * ns;
-		if (places[at].count > most->count)
-			*most = places[at];
+		if (birth->end > birth->start)
+			birth_add(places, birth,
+				  (double)(birth->end - birth->start) * report->model.ns_per_tick);
 	}
-	return most->count > 0;
+	for (size_t i = 0; i < places->count; i++) {
+		const struct place *place = &places->list[i];
+
+		if (place->count > places->most.count)
+			places->most = *place;
+		if (!is_brief(place))
+			continue;
+		places->brief.count += place->count;
+		places->brief.life_ns += place->life_ns;
+		places->brief_count++;
+	}
 }
 
 /* CPU time in which threads were made and ended, by their creator and by themselves. */
@@ -90,9 +112,8 @@ static double work_ns(const struct hp_survey *survey)
 }
 
 /* Making a thread takes its creator's time, too, and each waits until the other one runs. */
-static double gain_of(const struct hp_survey *survey, const struct place *most, uint64_t all)
+static double gain_of(const struct hp_survey *survey, double lives)
 {
-	double lives = most->life_ns / (double)most->count * (double)all;
 	double rest = survey->wall_ns - hp_survey_least(survey, work_ns(survey));
 
 	return CREATOR * lives < rest ? CREATOR * lives : rest;
@@ -103,30 +124,36 @@ static void find(struct hp_survey *survey)
 	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
 	struct hp_text_cell made, each, cpu;
 	struct hp_finding *finding;
-	double starts, gain;
-	struct place most;
+	double starts, gain, scale = 1;
+	struct places places;
+	const struct place *most = &places.most;
 	uint64_t all;
 
 	if (survey->has_programs || !hp_survey_has_samples(survey))
 		return;
 	starts = start_ns(survey);
-	if (starts < START_MIN * survey->cpu_ns || !most_of(survey->report, &most))
+	if (starts < START_MIN * survey->cpu_ns)
 		return;
-	all = most.count;
-	if ((double)most.count >= ONLY * (double)locks->birth_count)
-		all += locks->birthless;
-	if (all < THREADS_MIN || most.life_ns > LIFE_MAX * (double)most.count)
+	places_make(&places, survey->report, locks);
+	if (!most->count || !is_brief(most))
 		return;
-	gain = gain_of(survey, &most, all);
+	if ((double)places.brief.count >= ONLY * (double)locks->birth_count)
+		scale = 1 + (double)locks->birthless / (double)places.brief.count;
+	all = (uint64_t)((double)most->count * scale + 0.5);
+	if (all < THREADS_MIN)
+		return;
+	gain = gain_of(survey, places.brief.life_ns * scale);
 	if (!hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_thread_per_item,
-				 hp_lock_holder_text(survey->report, &most.first->at,
-						     most.first->path));
-	finding->advice = hp_xprintf("%s makes %s threads, %s each: keep a few, and hand them the "
-				     "work through a queue.",
-				     finding->subject, hp_format_count(&made, all),
-				     hp_format_time(&each, most.life_ns / (double)most.count));
+				 hp_lock_holder_text(survey->report, &most->first->at,
+						     most->first->path));
+	finding->advice =
+		hp_xprintf("%s makes %s%s threads, %s each: keep a few, and hand them "
+			   "the work through a queue.",
+			   finding->subject, scale > 1 && places.brief_count > 1 ? "about " : "",
+			   hp_format_count(&made, all),
+			   hp_format_time(&each, most->life_ns / (double)most->count));
 	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) to start and end them",
 				    hp_format_time(&cpu, starts), starts / survey->cpu_ns * 100);
 	finding->gain_ns = gain;
@@ -146,7 +173,7 @@ const struct hp_rule hp_rule_thread_per_item = {
 	.pattern =
 		"One place makes at least 200 threads that live for less than 2 ms on average, and at "
 		"least 10% of the CPU time is spent in the kernel to start and end threads.  The "
-		"gain is three times the lifetime of these threads, since their creator works and "
+		"gain is three times the lifetime of these and other such threads, since their creator works and "
 		"waits for them as well; at most the wall time less the program's own code.",
 	.wrong = "Each thread does real work that needs a thread of its own.",
 	.verify = "Start as many threads as cores once, let them take work from a queue, and "
