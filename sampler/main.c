@@ -282,7 +282,6 @@ static bool sampler_init(struct sampler *sampler)
 	hp_door_init(&sampler->door, sampler->epoll, EVENT_SOCKET);
 	sampler->has_thread = watch_fd(sampler, sampler->end_event, EVENT_END_WORD);
 	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);
-	hp_segment_room(&sampler->segment)->pid_namespace = hp_member_namespace();
 	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
 			(uint32_t)sampler->settings.threads_interval_ms,
 			hp_settings_asks_threads(&sampler->settings));
@@ -695,6 +694,11 @@ int main(void)
 	if (sampler->end.runner && !wait_for_root(sampler))
 		return 0;
 	sampler->members.root_pid = sampler->begin.root_pid;
+	/*
+	 * From now on others join without waiting for us. Not before: their code can write the header,
+	 * and the root's pid, read from there, decides the name of the kept run.
+	 */
+	hp_segment_room(&sampler->segment)->pid_namespace = hp_member_namespace();
 	hp_deadline_init(&sampler->deadline, sampler->begin.start_ns,
 			 sampler->settings.shutdown_ms);
 	start_threads(sampler);

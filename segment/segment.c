@@ -28,7 +28,6 @@
 
 #include "segment/clock.h"
 #include "segment/guard.h"
-#include "segment/rights.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23	/* Linux 5.14 */
@@ -344,9 +343,6 @@ static void fill_header(struct hp_segment *segment, const struct hp_segment_wish
 	header->created_unix_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 	atomic_store_explicit(&header->used, HP_PAGE, memory_order_relaxed);
 	fill_owner(segment);
-	/* The sampler is a child.  It stores what it finds itself, but others may join before. */
-	hp_segment_room(segment)->pid_namespace =
-		(uint32_t)hp_rights_namespace(AT_FDCWD, "/proc/self/ns/pid_for_children");
 	hp_segment_recorded(segment, HP_RECORDED_KNOWN);
 	/* Readers that find the magic find all of the above. */
 	atomic_store_explicit(&header->magic, HP_MAGIC, memory_order_release);
