@@ -12,6 +12,7 @@ load helper
 	g++ -O2 -g -pthread -o "$T/planted_cc" "$ROOT/test/behave/programs/planted.cc"
 	g++ -O2 -g -pthread -o "$T/planted_again" "$ROOT/test/behave/programs/planted_again.cc"
 	g++ -O2 -g -pthread -o "$T/planted_turns" "$ROOT/test/behave/programs/planted_turns.cc"
+	g++ -O2 -g -pthread -o "$T/planted_kept" "$ROOT/test/behave/programs/planted_kept.cc"
 	gcc -O2 -g -pthread -o "$T/planted_once" "$ROOT/test/behave/programs/planted_once.c"
 	gcc -O2 -g -pthread -o "$T/held" "$ROOT/test/behave/programs/held.c"
 	gcc -O2 -g -pthread -o "$T/digests" "$ROOT/test/behave/programs/digests.c"

@@ -7,7 +7,7 @@ first finding the right one, and is its bound at most 5 points below the fix's r
 is measured without the profiler, in five alternating runs of both; if these scatter by more than
 the difference the machine is too busy, and the bound is not judged. If threads mostly waited for a
 core, or the fix gains less than 10 %, no finding is required. Healthy programs have no finding, or
-those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_once`, `planted_again`, `planted_turns`, `planted_cc`, `planted_calls`
+those named here.  Prints a table; exits 1 if something is wrong.  FOLDER has the programs `planted`, `planted_once`, `planted_again`, `planted_turns`, `planted_kept`, `planted_cc`, `planted_calls`
 (with hooks), `held`, `digests`, and `planted_sql` where SQLite is."""
 import json
 import os
@@ -92,6 +92,9 @@ FAULTS = [
         ("flags", "spin"),
         ("rests", "copies"),
     ]],
+    *[(name, f"./planted_kept {name}", f"./planted_kept {name} fixed", rules) for name, rules in [
+        ("resolves", "call-per-item"),
+    ]],
     ("inserts", "./planted_sql inserts", "./planted_sql inserts fixed", "prepare-per-item"),
     ("gil", "python3 gil.py", "", "gil"),
     ("shell loop", "dash loop.sh", "", "process-per-item"),
@@ -117,6 +120,7 @@ HEALTHY = [
                                                          "sort-others")],
     ("serves", "./planted_turns serves", "socket-io small-io queue-empty"),  # one thread serves
     ("asks-rightly", "./planted_turns asks-rightly", "small-io queue-full"),  # eight bytes each
+    *[(name, f"./planted_kept {name}", "") for name in ("resolves fixed", "links")],
     ("inserts fixed", "./planted_sql inserts fixed", ""),
     ("query", "./planted_sql query", ""),
     ("polls-peer", "./planted polls-peer", ""),

@@ -3,7 +3,8 @@
  * call_per_item.c - a function makes one system call for each item, and most of its time is that
  * call: its answer could be kept, or asked for once.
  *
- * Often the program does not ask for it: localtime() checks the file of the time zone each time.
+ * Often the program does not ask for it: localtime() checks the file of the time zone each time, and
+ * realpath() each directory of a path.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,22 +20,35 @@
 #define CALLEE_MIN 0.5 /* of the library function's time: it does little else */
 #define WHOLE_MIN 0.6 /* of the function: the fix removes nearly all of its work */
 #define PAIRS_MAX 256
+#define RESOLVES \
+	"it looks at every directory of the path each time.  Keep the result for each " \
+	"directory, or use paths relative to one (openat)"
 
-/* Public names of the C library's internal functions, and what to do instead. */
+/* Functions that make calls nobody asked for: their public names, and what to do instead. */
 static const struct {
-	const char *callee;
+	const char *callee;	/* it begins with that */
 	const char *name;
 	const char *advice;
+	enum hp_confidence confidence;
 } known[] = {
 	{ "__tz_convert", "localtime",
 	  "it checks the file of the time zone each time.  Call tzset once and use localtime_r, "
-	  "set TZ, or keep the result for the same second" },
+	  "set TZ, or keep the result for the same second",
+	  HP_LIKELY },
 	{ "mktime", "mktime",
 	  "it checks the file of the time zone each time.  Set TZ, or keep the "
-	  "result for the same hour" },
+	  "result for the same hour",
+	  HP_LIKELY },
 	{ "__strftime", "strftime",
 	  "it checks the file of the time zone each time.  Set TZ, or "
-	  "keep the text for the same second" },
+	  "keep the text for the same second",
+	  HP_LIKELY },
+	/* Each path may be another one's. */
+	{ "realpath", "realpath", RESOLVES, HP_POSSIBLE },
+	{ "__realpath", "realpath", RESOLVES, HP_POSSIBLE },
+	{ "canonicalize_file_name", "canonicalize_file_name", RESOLVES, HP_POSSIBLE },
+	{ "std::filesystem::canonical", "canonical", RESOLVES, HP_POSSIBLE },
+	{ "std::filesystem::weakly_canonical", "weakly_canonical", RESOLVES, HP_POSSIBLE },
 };
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
@@ -133,14 +147,15 @@ static void stack_add(struct pairs *pairs, struct hp_survey *survey, uint32_t st
 	const struct hp_model_stack *sampled = &survey->report->model.sampling.stacks[stack];
 	char *call = hp_owner_entry_text(survey->report, owner->entry);
 	struct pair *pair = pairs->list;
+	bool is_inside = is_asked_inside(survey, owner);
 
-	if (is_about_a_file(call) && !is_asked_inside(survey, owner)) {
+	if (is_about_a_file(call) && !is_inside) {
 		free(call);
 		return;
 	}
 	while (pair < pairs->list + pairs->count &&
 	       (pair->function != owner->function || pair->callee != owner->callee ||
-		strcmp(pair->call, call) != 0))
+		(!is_inside && strcmp(pair->call, call) != 0)))
 		pair++;
 	if (is_other(call) || pair == pairs->list + PAIRS_MAX) {
 		free(call);
@@ -222,6 +237,7 @@ static void pair_add(struct hp_survey *survey, const struct pair *pair)
 	struct hp_finding *finding;
 	struct hp_text_cell time;
 	char *where, *callee;
+	size_t known_at;
 
 	around = ns >= CALLEE_MIN * around ? around : ns;
 	gain = hp_survey_worth(survey, around >= WHOLE_MIN * all ? all : around);
@@ -231,12 +247,13 @@ static void pair_add(struct hp_survey *survey, const struct pair *pair)
 	where = hp_finding_where(finding);
 	callee = pair->callee == HP_NONE ? hp_xstrdup("")
 					 : hp_answer_function(survey->report, pair->callee);
+	known_at = known_of(callee);
 	finding->advice = advice_of(where, callee, pair->call);
 	finding->facts =
 		hp_xprintf("%s of CPU time (%.0f%%) in the kernel's %s", hp_format_time(&time, ns),
 			   100 * ns / survey->cpu_ns, pair->call);
 	finding->gain_ns = gain;
-	finding->confidence = HP_LIKELY;
+	finding->confidence = known_at < KNOWN ? known[known_at].confidence : HP_LIKELY;
 	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, pair->function),
 			    hp_xstrdup(finding->facts));
 	free(callee);
@@ -273,8 +290,8 @@ const struct hp_rule hp_rule_call_per_item = {
 	.find = find,
 	.pattern =
 		"One function spends at least 25% of the CPU time in one system call that neither "
-		"transfers data nor waits and has no rule of its own, such as clock_gettime, or stat for "
-		"localtime; and samples show at least five stretches of it with other work in between.  "
+		"transfers data nor waits and has no rule of its own, such as clock_gettime, stat for "
+		"localtime, or readlink for realpath; and samples show at least five stretches of it with other work in between.  "
 		"The gain is the time of the library function that makes the call, if the call is at "
 		"least half of it; and all of the calling function's time, if that is at least 60% of it.",
 	.wrong = "Each call asks for something else.",

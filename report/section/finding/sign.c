@@ -277,6 +277,9 @@ uint32_t hp_signs_of_library(const char *name)
 
 uint32_t hp_signs_of_kernel(const char *name)
 {
+	/* It reads no file's data. */
+	if (strstr(name, "readlink"))
+		return 0;
 	return marks_of(name, kernel, sizeof(kernel) / sizeof(kernel[0]));
 }
 
