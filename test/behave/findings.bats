@@ -505,3 +505,23 @@ alone_as_usual()
 	jq -e '.findings == []' "$T/said.table"
 	jq -e '.findings == []' "$T/said.array"
 }
+
+@test "findings: a leak comes before the churn of its blocks, a growing vector has its own advice" {
+	g++ -O2 -g -pthread -o "$T/planted_kept" "$ROOT/test/behave/programs/planted_kept.cc"
+	cd "$T"
+	for what in sessions grows resolves links; do
+		"$HP_RUN" ./planted_kept "$what" 2>/dev/null
+		"$HP_BUILD/hotpath" report -f json planted_kept >"$what"
+		jq -e '.functions_cpu.sample_count >= 50' "$what" || skip "too few CPU samples here"
+	done
+	jq -e '.findings[0].rule == "leak"' sessions
+	# The search of a map is no part of the churn.
+	jq -e '.summary.wall_ns as $wall | [.findings[] | select(.rule == "alloc-churn" and .gain_ns > 0.9 * $wall)] == []' sessions
+	jq -r '.findings[] | .rule + " " + .text' grows | tee found
+	grep -q '^copies-values album_load .* when its vector grows: reserve .* noexcept' found
+	run ! grep -q '^page-faults' found
+	jq -r '.findings[] | .rule + " " + .text' resolves | tee found
+	grep -q '^call-per-item .*is_inside .* calls realpath for each item' found
+	run ! grep -q '^small-io' found
+	jq -e '.findings == []' links
+}

@@ -94,7 +94,10 @@ FAULTS = [
     ]],
     *[(name, f"./planted_kept {name}", f"./planted_kept {name} fixed", rules) for name, rules in [
         ("resolves", "call-per-item"),
+        ("tickets", "alloc-churn"),
+        ("grows", "copies-values"),
     ]],
+    ("sessions", "./planted_kept sessions", "", "leak"),
     ("inserts", "./planted_sql inserts", "./planted_sql inserts fixed", "prepare-per-item"),
     ("gil", "python3 gil.py", "", "gil"),
     ("shell loop", "dash loop.sh", "", "process-per-item"),
@@ -121,6 +124,8 @@ HEALTHY = [
     ("serves", "./planted_turns serves", "socket-io small-io queue-empty"),  # one thread serves
     ("asks-rightly", "./planted_turns asks-rightly", "small-io queue-full"),  # eight bytes each
     *[(name, f"./planted_kept {name}", "") for name in ("resolves fixed", "links")],
+    ("sessions fixed", "./planted_kept sessions fixed", "alloc-churn"),  # a block for each
+    ("grows fixed", "./planted_kept grows fixed", "page-faults alloc-churn"),  # the heap shrinks in between
     ("inserts fixed", "./planted_sql inserts fixed", ""),
     ("query", "./planted_sql query", ""),
     ("polls-peer", "./planted polls-peer", ""),

@@ -17,6 +17,7 @@
 
 #define CPU_MIN 0.25 /* of the CPU time, to make and to destroy the objects */
 #define COPIED_MIN 0.3 /* of that: copying strings or containers inside */
+#define GROWN_MIN 0.5 /* of the copying: into a vector's larger room */
 
 /* "Zone" of "Zone::Zone"; fresh. */
 static char *class_of(struct hp_survey *survey, uint32_t constructor)
@@ -31,6 +32,18 @@ static char *class_of(struct hp_survey *survey, uint32_t constructor)
 	return name;
 }
 
+static char *advice_of(const struct hp_cost *cost, const char *where, const char *class)
+{
+	if ((double)cost->marked_ns[HP_SIGN_GROW] >=
+	    GROWN_MIN * (double)cost->marked_ns[HP_SIGN_COPIED])
+		return hp_xprintf("%s copies every %s again when its vector grows: reserve the "
+				  "vector's room, or declare a move constructor of %s noexcept.",
+				  where, class, class);
+	return hp_xprintf("%s copies a %s again and again: use a reference, such as const %s &, or "
+			  "move it.",
+			  where, class, class);
+}
+
 static void cost_add(struct hp_survey *survey, const struct hp_cost *cost, double ns)
 {
 	struct hp_finding *finding =
@@ -38,9 +51,7 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost, doubl
 	char *where = hp_finding_where(finding), *class = class_of(survey, cost->value);
 	struct hp_text_cell time;
 
-	finding->advice = hp_xprintf("%s copies a %s again and again: use a reference, such as "
-				     "const %s &, or move it.",
-				     where, class, class);
+	finding->advice = advice_of(cost, where, class);
 	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) making and destroying the copies",
 				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
 	finding->gain_ns = hp_survey_worth_hooked(survey, ns, (double)cost->value_hooks_ns);
@@ -65,9 +76,9 @@ static void find(struct hp_survey *survey)
 		cost_add(survey, cost, ns);
 }
 
-static const struct hp_rule_over over[] = { { "alloc-churn", false },
-					    { "copies", false },
-					    { NULL, false } };
+static const struct hp_rule_over over[] = {
+	{ "alloc-churn", false }, { "copies", false }, { "page-faults", true }, { NULL, false }
+};
 
 const struct hp_rule hp_rule_copies_values = {
 	.key = "copies-values",
@@ -76,7 +87,8 @@ const struct hp_rule hp_rule_copies_values = {
 	.pattern =
 		"At least 25% of the CPU time is spent in constructors and destructors of the "
 		"program's classes that one function calls, and 30% of that in copying strings or "
-		"containers inside them.  The gain is the time of both, with allocating and freeing.",
+		"containers inside them.  If half of that happens while a vector grows, the advice "
+		"is for the vector.  The gain is the time of both, with allocating and freeing.",
 	.wrong = "The function changes its copies, or needs them after the originals are gone.",
 	.verify = "Take the elements by reference, and compare both with hotpath compare, which "
 		  "counts blocks exactly.",

@@ -143,34 +143,43 @@ static uint32_t requester(struct build *b, struct walk *walk, uint32_t *request)
 
 /*
  * The time of a value's constructor or destructor counts for the function that makes the value,
- * such as a loop that copies each element: this one, or HP_NONE. The walk has passed the owner.
+ * such as a loop that copies each element: this one, or HP_NONE. `between` gets the marks of the
+ * functions between them. The walk has passed the owner.
  */
-static uint32_t value_maker(struct build *b, const struct hp_owner *owner, struct walk walk)
+static uint32_t value_maker(struct build *b, const struct hp_owner *owner, struct walk walk,
+			    uint32_t *between)
 {
 	const uint32_t passed = LIBRARY | HP_SIGN_BIT(HP_SIGN_VALUE);
 	uint32_t function;
 
+	*between = 0;
 	if (!(marks_of(b, owner->function) & HP_SIGN_BIT(HP_SIGN_VALUE)))
 		return HP_NONE;
-	for (int n = 0; n < CALLERS_MAX && walk_next(&walk, &function); n++)
-		if (!(marks_of(b, function) & passed))
+	for (int n = 0; n < CALLERS_MAX && walk_next(&walk, &function); n++) {
+		uint32_t more = marks_of(b, function);
+
+		if (!(more & passed))
 			return function;
+		*between |= more;
+	}
 	return HP_NONE;
 }
 
 static void value_add(struct build *b, uint32_t i, const struct hp_owner *owner, struct walk walk,
 		      uint32_t marks)
 {
-	uint32_t maker = value_maker(b, owner, walk);
+	uint32_t between, maker = value_maker(b, owner, walk, &between);
+	uint32_t add = HP_SIGN_BIT(HP_SIGN_VALUE);
 	struct hp_cost *cost;
 
 	if (maker == HP_NONE)
 		return;
 	cost = cost_of(b, maker);
-	marks_add(cost, HP_SIGN_BIT(HP_SIGN_VALUE) | (marks & HP_SIGN_BIT(HP_SIGN_COPIED)),
-		  &b->survey->report->model.sampling.stacks[i]);
-	if (marks & HP_SIGN_BIT(HP_SIGN_COPIED))
+	if (marks & HP_SIGN_BIT(HP_SIGN_COPIED)) {
 		cost->value = owner->function;
+		add |= HP_SIGN_BIT(HP_SIGN_COPIED) | (between & HP_SIGN_BIT(HP_SIGN_GROW));
+	}
+	marks_add(cost, add, &b->survey->report->model.sampling.stacks[i]);
 }
 
 /* Our own code, called by the owner. */
@@ -178,12 +187,12 @@ static void hooks_add(struct build *b, uint32_t i, const struct hp_owner *owner)
 {
 	uint64_t ns = b->survey->report->model.sampling.stacks[i].cpu_ns;
 	struct walk walk = { b, i, 0, 0 };
-	uint32_t function, maker;
+	uint32_t function, maker, between;
 
 	cost_of(b, owner->function)->hooks_ns += ns;
 	while (walk_next(&walk, &function) && function != owner->function)
 		;
-	maker = value_maker(b, owner, walk);
+	maker = value_maker(b, owner, walk, &between);
 	if (maker != HP_NONE)
 		cost_of(b, maker)->value_hooks_ns += ns;
 }
@@ -211,7 +220,7 @@ static void stack_add(struct build *b, uint32_t i, const struct hp_owner *owner)
 	cost->ns += stack->cpu_ns;
 	cost->samples += stack->samples;
 	cost->leaf_ns += is_leaf ? stack->cpu_ns : 0;
-	marks &= ~HP_SIGN_BIT(HP_SIGN_VALUE);
+	marks &= ~(HP_SIGN_BIT(HP_SIGN_VALUE) | HP_SIGN_BIT(HP_SIGN_GROW));
 	marks_add(cost, marks & ~(HP_SIGN_BIT(HP_SIGN_BUILD) | HP_SIGN_BIT(HP_SIGN_COPIED)), stack);
 	value_add(b, i, owner, walk, marks);
 	b->survey->stack_marks[i] = marks;
@@ -262,10 +271,27 @@ static void depths_set(struct build *b, const struct hp_owners *owners)
 	}
 }
 
-/* The library function that the owner called, if it belongs to the C++ library. */
+/* A container's function that first searches for a key: the search remains without the block. */
+static bool is_by_key(struct build *b, uint32_t function)
+{
+	static const char *const by_key[] = { "operator[]", "at",	   "find",     "count",
+					      "contains",   "emplace",	   "insert",   "erase",
+					      "_M_emplace", "try_emplace", "_M_insert" };
+	char *name = hp_name_display(b->cpu->functions[function].name, 0, HP_NAME_SHORT);
+	const char *last = strrchr(name, ':');
+	bool is_it = false;
+
+	for (size_t i = 0; last && i < sizeof(by_key) / sizeof(by_key[0]); i++)
+		is_it |= strncmp(last + 1, by_key[i], strlen(by_key[i])) == 0;
+	free(name);
+	return is_it && marks_of(b, function) & HP_SIGN_BIT(HP_SIGN_KEY);
+}
+
+/* The library function that the owner called, if it belongs to the C++ library and only builds. */
 static uint64_t builder(struct build *b, const struct hp_owner *owner)
 {
-	if (owner->callee == HP_NONE || !(marks_of(b, owner->callee) & LIBRARY))
+	if (owner->callee == HP_NONE || !(marks_of(b, owner->callee) & LIBRARY) ||
+	    is_by_key(b, owner->callee))
 		return 0;
 	return ((uint64_t)owner->function << 32 | owner->callee) + 1;
 }

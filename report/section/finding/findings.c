@@ -41,13 +41,23 @@ static bool is_one_subject(const char *a, const char *b)
 	return strncmp(a, b, length) == 0 && (!b[length] || b[length] == ' ');
 }
 
+/* Both name the same function, or have the same evidence, such as the constructor of copies. */
+static bool is_its_subject(const struct hp_finding *finding, const struct hp_finding *other)
+{
+	for (size_t i = 0; other->evidence_count && i < finding->evidence_count; i++)
+		if (finding->evidence[i].section == other->evidence[0].section &&
+		    strcmp(finding->evidence[i].row, other->evidence[0].row) == 0)
+			return true;
+	return is_one_subject(finding->subject, other->subject);
+}
+
 static bool is_over(const struct hp_finding *finding, const struct hp_finding *other)
 {
 	const struct hp_rule_over *over = finding->rule->over;
 
 	for (; over && over->rule; over++)
 		if (strcmp(over->rule, other->rule->key) == 0 &&
-		    (!over->is_of_subject || is_one_subject(finding->subject, other->subject)))
+		    (!over->is_of_subject || is_its_subject(finding, other)))
 			return true;
 	return false;
 }
@@ -80,6 +90,41 @@ static int compare(const void *left, const void *right)
 	if (a->gain_bytes != b->gain_bytes)
 		return a->gain_bytes > b->gain_bytes ? -1 : 1;
 	return strcmp(a->subject, b->subject);
+}
+
+/* "pop queue.c:12 ← main" and "pop queue.c:15 ← main". */
+static bool is_of_one_function(const char *a, const char *b)
+{
+	size_t length = strcspn(a, " ");
+
+	return strncmp(a, b, length) == 0 && (!b[length] || b[length] == ' ');
+}
+
+/* Moves a finding to where its function has one that is less important, whatever its gain. */
+static void ranked_move(struct hp_findings *findings, size_t at)
+{
+	struct hp_finding finding = findings->list[at];
+
+	for (size_t i = 0; i < at; i++) {
+		if (strcmp(findings->list[i].rule->key, finding.rule->after) != 0 ||
+		    !is_of_one_function(finding.subject, findings->list[i].subject))
+			continue;
+		memmove(&findings->list[i + 1], &findings->list[i],
+			(at - i) * sizeof(*findings->list));
+		findings->list[i] = finding;
+		return;
+	}
+}
+
+static void all_rank(struct hp_findings *findings)
+{
+	if (findings->count)
+		qsort(findings->list, findings->count, sizeof(*findings->list), compare);
+	for (size_t i = 1; i < findings->count; i++)
+		if (findings->list[i].rule->after)
+			ranked_move(findings, i);
+	for (size_t i = 0; i < findings->count; i++)
+		findings->list[i].number = (uint32_t)i + 1;
 }
 
 /* --- nothing was found --- */
@@ -306,10 +351,7 @@ const struct hp_findings *hp_findings_of(struct hp_report *report)
 		for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 			rules[i]->find(&survey);
 	explained_drop(findings);
-	if (findings->count)
-		qsort(findings->list, findings->count, sizeof(*findings->list), compare);
-	for (size_t i = 0; i < findings->count; i++)
-		findings->list[i].number = (uint32_t)i + 1;
+	all_rank(findings);
 	state_set(&survey, findings);
 	hp_survey_release(&survey);
 	return findings;

@@ -108,6 +108,7 @@ static void find(struct hp_survey *survey)
 const struct hp_rule hp_rule_leak = {
 	.key = "leak",
 	.find = find,
+	.after = "alloc-churn", /* a container that only grows makes everything slower */
 	.pattern =
 		"One call path has at least 1,000 live blocks of at most 4 KB at the end, 1 MB and "
 		"10% of the heap's peak in all; at least 30% of its blocks were freed, so the "

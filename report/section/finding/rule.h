@@ -28,6 +28,7 @@ struct hp_rule {
 	const char *key;	/* "lock-contention" */
 	void (*find)(struct hp_survey *survey);
 	const struct hp_rule_over *over;	/* NULL = none */
+	const char *after;	/* of the same function, findings of that rule come later; NULL = none */
 	const char *pattern;	/* the rule in words, with its thresholds */
 	const char *wrong;	/* when it is wrong */
 	const char *verify;	/* how to verify it */

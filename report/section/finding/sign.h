@@ -19,6 +19,7 @@ enum hp_sign {
 	HP_SIGN_FORMAT, /* numbers and texts are formatted into a string */
 	HP_SIGN_COPIED, /* a string or container is made from another one */
 	HP_SIGN_VALUE, /* a constructor or destructor of the program, for its caller */
+	HP_SIGN_GROW, /* a vector takes larger room, and moves or copies its elements there */
 	HP_SIGN_JOIN, /* operator+ of strings, which copies both into a new one */
 	HP_SIGN_ALLOC, /* malloc, free */
 	HP_SIGN_BUILD, /* below a function that makes a new block and fills it: strdup, or of C++'s library */
