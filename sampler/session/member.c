@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/base/proc.h"
@@ -42,6 +43,8 @@
 #define LEVEL_FD (HP_LEVEL_FD + HP_LEVELS_MAX)	/* and above: no number that another process knows */
 #define TAINTED_MAX 1	/* segments of one level */
 #define CHECKS_MAX 256	/* of processes whose maps are read, for each scan */
+/* Of 2 ms in a scan, for all processes together: other users cannot delay us more. */
+#define LEAVE_STEPS 25
 #define RECORDS_MAX 1000000	/* a damaged list must not cause an endless loop */
 
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll)
@@ -525,12 +528,29 @@ static bool has_segment(struct hp_members *members, const struct hp_segment *seg
 	return has_mapped(members, segment, pid, "");
 }
 
+/*
+ * Our stand-in for setuid() removes the mapping after the call: on a busy machine we may look in
+ * between.
+ */
+static bool keeps_mapped(struct hp_members *members, const struct hp_segment *segment, uint32_t pid)
+{
+	static const struct timespec step = { 0, 2000000 };
+
+	for (; members->leaving < LEAVE_STEPS; members->leaving++) {
+		if (!has_mapped(members, segment, pid, " rw-s "))
+			return false;
+		members->checks--;
+		nanosleep(&step, NULL);
+	}
+	return has_mapped(members, segment, pid, " rw-s ");
+}
+
 /* Its rights have changed. */
 static void judge_mappings(struct hp_members *members, uint32_t pid, const struct hp_level *now)
 {
 	for (uint32_t i = 0; i < members->segments.count; i++)
 		if (!hp_level_is_same(&members->levels[i], now) &&
-		    has_mapped(members, members->segments.at[i], pid, " rw-s "))
+		    keeps_mapped(members, members->segments.at[i], pid))
 			members->is_tainted[i] = true;
 }
 
@@ -567,7 +587,7 @@ void hp_members_judge(struct hp_members *members)
 	/* A process with the fewest rights cannot start one with more. */
 	if (!members->has_level || hp_rights_are_least(&members->levels[0].rights))
 		return;
-	members->checks = 0;
+	members->checks = members->leaving = 0;
 	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
 		for (struct hp_member *m = members->buckets[i]; m; m = m->next)
 			judge(members, m);

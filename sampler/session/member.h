@@ -65,6 +65,7 @@ struct hp_members {
 	bool has_level;
 	uint32_t scans;
 	uint32_t checks;	/* processes that the last scan examined because a record named them */
+	uint32_t leaving;	/* steps that were waited for mappings to go, in this scan */
 	uint32_t suspected;	/* by the last scan */
 	struct hp_suspect suspects[HP_SUSPECTS];
 	struct hp_member *buckets[HP_MEMBER_BUCKETS];
