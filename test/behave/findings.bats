@@ -525,3 +525,52 @@ alone_as_usual()
 	run ! grep -q '^small-io' found
 	jq -e '.findings == []' links
 }
+
+@test "findings: a worker without a core had as much to do as the other one" {
+	[ "$(nproc)" -ge 2 ] || skip "one core"
+	command -v taskset >/dev/null || skip "no taskset here"
+	compile shares -O2 -lpthread <<-'END'
+	#define _GNU_SOURCE
+	#include <pthread.h>
+	#include <sched.h>
+	#include <stdatomic.h>
+	#include <stdlib.h>
+	static atomic_long next;
+	static atomic_ulong sum;
+	static void *work(void *cpu)
+	{
+		cpu_set_t set;
+		CPU_ZERO(&set);
+		CPU_SET(atoi(cpu), &set);
+		sched_setaffinity(0, sizeof(set), &set);
+		while (atomic_fetch_add(&next, 1) < 3000) {
+			unsigned long x = 1;
+			for (int i = 0; i < 200000; i++)
+				x = x * 1103515245 + 12345;
+			atomic_fetch_add(&sum, x & 1);
+		}
+		return NULL;
+	}
+	int main(int argc, char **argv)
+	{
+		pthread_t threads[2];
+		for (int i = 0; i < 2; i++)
+			pthread_create(&threads[i], NULL, work, argv[1 + i]);
+		for (int i = 0; i < 2; i++)
+			pthread_join(threads[i], NULL);
+		return argc < 3;
+	}
+	END
+	cores=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
+	free=${cores% *} taken=${cores#* }
+	hogs=
+	for _ in 1 2 3; do
+		taskset -c "$taken" sh -c 'while :; do :; done' 3>&- &
+		hogs="$hogs $!"
+	done
+	HOTPATH_REPORT=all HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/shared \
+		"$HP_RUN" "$T/shares" "$free" "$taken" || true
+	kill $hogs
+	jq -c '.thread_states.raw[] | [.name, .ran_ns, .ready_ns]' "$T/shared"
+	jq -e '[.findings[] | select(.rule == "imbalance")] == []' "$T/shared"
+}

@@ -25,7 +25,8 @@ struct team {
 	const struct hp_thread_row *busiest;
 	size_t count;
 	double ran_ns;
-	double most_ns;
+	double ready_ns;
+	double most_ns;	/* ran or was ready: the busiest */
 };
 
 /* The program's first function of a thread; NULL = it is a library's, which runs anything. */
@@ -71,6 +72,7 @@ static void row_add(struct hp_report *report, struct team *teams, size_t *count,
 		teams[(*count)++] = (struct team){ .first = row };
 	teams[at].count++;
 	teams[at].ran_ns += row->ran_ns;
+	teams[at].ready_ns += row->ready_ns;
 	if (ns > teams[at].most_ns) {
 		teams[at].most_ns = ns;
 		teams[at].busiest = row;
@@ -93,6 +95,12 @@ static char *subject_of(struct hp_report *report, const struct hp_lock_birth *bi
 	return subject;
 }
 
+/* The others mostly waited for a core: with one they might have taken more of the work. */
+static bool is_starved(const struct team *team)
+{
+	return team->ready_ns - team->busiest->ready_ns > team->ran_ns - team->busiest->ran_ns;
+}
+
 static void team_add(struct hp_survey *survey, const struct team *team, double gain)
 {
 	char *subject = subject_of(survey->report, team->first->birth), *thread;
@@ -111,7 +119,7 @@ static void team_add(struct hp_survey *survey, const struct team *team, double g
 				    hp_format_time(&most, team->busiest->ran_ns),
 				    hp_format_time(&mean, team->ran_ns / (double)team->count));
 	finding->gain_ns = gain;
-	finding->confidence = HP_MEASURED;
+	finding->confidence = is_starved(team) ? HP_POSSIBLE : HP_MEASURED;
 	hp_finding_evidence(finding, &hp_thread_states_section,
 			    hp_text_clean(team->busiest->thread->name), hp_xstrdup(finding->facts));
 	free(thread);
@@ -137,6 +145,18 @@ static double gain_of(const struct team *team, double even_ns)
 	return gain < most ? gain : most;
 }
 
+/*
+ * It had more to do, too, not only more of the cores: a thread that is ready has work, but no core
+ * to do it on.
+ */
+static bool is_uneven(const struct team *team)
+{
+	double ran = team->ran_ns / (double)team->count;
+	double had = ran + team->ready_ns / (double)team->count;
+
+	return team->busiest->ran_ns >= RATIO_MIN * ran && team->most_ns >= RATIO_MIN * had;
+}
+
 static void find(struct hp_survey *survey)
 {
 	struct team *teams = hp_xcalloc(TEAMS_MAX, sizeof(*teams));
@@ -151,8 +171,7 @@ static void find(struct hp_survey *survey)
 		double even = cores > 0 ? survey->ran_ns / cores : survey->ran_ns;
 		double gain = team->busiest ? gain_of(team, even) : 0;
 
-		if (team->count >= 2 && team->busiest &&
-		    team->busiest->ran_ns >= RATIO_MIN * team->ran_ns / (double)team->count &&
+		if (team->count >= 2 && team->busiest && is_uneven(team) &&
 		    team->most_ns >= BUSY_MIN * survey->wall_ns && hp_survey_is_worth(survey, gain))
 			team_add(survey, team, gain);
 	}
@@ -167,8 +186,9 @@ const struct hp_rule hp_rule_imbalance = {
 	.over = over,
 	.pattern =
 		"Among threads that start in the same named function, or were created at the same "
-		"place, the busiest ran for at least 1.4 times the mean, and ran or was ready for "
-		"at least 50% of the wall time.  The gain is the part of that time in which it ran "
+		"place, the busiest ran for at least 1.4 times the mean, with the time that they were "
+		"ready for a core as without it, and ran or was ready for at least 50% of the wall "
+		"time.  It is only possible if the others were ready for longer than they ran.  The gain is the part of that time in which it ran "
 		"beyond all CPU time spread over the cores, and its waits for other threads.",
 	.wrong =
 		"The threads have different jobs; or they write to the same cache lines: then more "
