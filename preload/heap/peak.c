@@ -115,6 +115,18 @@ HP_COLD void hp_peak_look(struct hp_heap_local *me)
 
 /* --- a process that drops privileges --- */
 
+/* Its entry has the block's own address, a multiple of 16 somewhere in the grain. */
+static uint64_t extra_size(uintptr_t grain)
+{
+	uintptr_t end = grain + ((uintptr_t)1 << hp_shadow_grain);
+	struct hp_block_extra extra;
+
+	for (uintptr_t at = grain; at < end; at += 16)
+		if (hp_block_extra_look(at, &extra))
+			return hp_block_extra_take(at).size;
+	return HP_SHADOW_LARGE;
+}
+
 /* As if another thread had freed it: its own thread may be about to add to the site. */
 static void leave_block(void *context, uintptr_t address, struct hp_shadow_word word)
 {
@@ -122,8 +134,7 @@ static void leave_block(void *context, uintptr_t address, struct hp_shadow_word 
 	struct hp_heap_local *me = context;
 	struct hp_site *site =
 		hp_segment_at(&hp_segment, (uint64_t)word.site * HP_LINE, sizeof(*site));
-	uint64_t size = word.size == HP_SHADOW_LARGE ? hp_block_extra_take(address).size
-						     : (uint64_t)word.size;
+	uint64_t size = word.size == HP_SHADOW_LARGE ? extra_size(address) : (uint64_t)word.size;
 	uint32_t epoch = atomic_load(&process->heap_epoch);
 
 	if (!site)

@@ -5,7 +5,7 @@
  * `prepared` is called 10 times before, and `worked` 7 times after.  WAY:
  *
  *   threads N   N threads call `spins` meanwhile; "spins N" says how often
- *   held        100 blocks of 64 bytes are held then, and freed afterwards
+ *   held        200,000 blocks of 40 bytes are held then, and freed afterwards
  *   back        the effective user alone, which is taken back: no rights are given up
  *   vfork       a child of vfork does it, and ends
  *   capable     capabilities alone: the user stays 0
@@ -32,7 +32,7 @@
 
 #define USER 65534
 #define THREADS_MAX 8
-#define HELD 100
+#define HELD 200000
 
 int capset(void *header, const void *data);
 
@@ -146,13 +146,13 @@ int main(int argc, char **argv)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	int threads = argc > 2 ? atoi(argv[2]) : 0;
 	pthread_t ids[THREADS_MAX];
-	void *held[HELD];
+	static void *held[HELD];
 	const char *way = argc > 1 ? argv[1] : "";
 
 	for (int i = 0; i < 10; i++)
 		prepared();
 	for (int i = 0; i < HELD; i++)
-		held[i] = strcmp(way, "held") == 0 ? malloc(64) : NULL;
+		held[i] = strcmp(way, "held") == 0 ? malloc(40) : NULL;
 	segments_print("before");
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&ids[i], NULL, spin, &lock) != 0)
