@@ -70,7 +70,7 @@ enum hp_findings_state {
 };
 
 struct hp_findings {
-	struct hp_finding *list;	/* the largest gain first, but a leak before the churn of its blocks */
+	struct hp_finding *list;	/* the largest gain first; a leak before churn of its blocks */
 	size_t count;
 	size_t room;
 	enum hp_findings_state state;
