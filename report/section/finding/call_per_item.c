@@ -26,7 +26,7 @@
 
 /* Functions that make calls nobody asked for: their public names, and what to do instead. */
 static const struct {
-	const char *callee;	/* it begins with that */
+	const char *callee;	/* it begins with that, as it is shown */
 	const char *name;
 	const char *advice;
 	enum hp_confidence confidence;
@@ -47,8 +47,8 @@ static const struct {
 	{ "realpath", "realpath", RESOLVES, HP_POSSIBLE },
 	{ "__realpath", "realpath", RESOLVES, HP_POSSIBLE },
 	{ "canonicalize_file_name", "canonicalize_file_name", RESOLVES, HP_POSSIBLE },
-	{ "std::filesystem::canonical", "canonical", RESOLVES, HP_POSSIBLE },
-	{ "std::filesystem::weakly_canonical", "weakly_canonical", RESOLVES, HP_POSSIBLE },
+	{ "filesystem::canonical", "canonical", RESOLVES, HP_POSSIBLE },
+	{ "filesystem::weakly_canonical", "weakly_canonical", RESOLVES, HP_POSSIBLE },
 };
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
