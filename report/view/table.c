@@ -746,7 +746,8 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 	if (faint)
 		fprintf(out, "and %zu %s\n", faint, section->faint);
 	if (section->after && section->after(report))
-		wrapped_write(section->after(report), "", look->width, out);
+		wrapped_write(section->after(report), "",
+			      section->is_command_after ? SIZE_MAX : look->width, out);
 	grid_release(&grid);
 	return grid.has_estimates;
 }

@@ -151,7 +151,8 @@ struct hp_section {
 	const char *none;	/* why it has no row */
 	const char *(*empty)(struct hp_report *report);
 	const char *(*note)(struct hp_report *report);	/* after `about`, in brackets; or NULL */
-	const char *(*after)(struct hp_report *report);	/* a line below the rows; or NULL */
+	const char *(*after)(struct hp_report *report);	/* a sentence below the rows; or NULL */
+	bool is_command_after;	/* instead of a sentence: one line of any length */
 
 	/* The table. */
 	bool is_deep;	/* its first column is a tree */

@@ -479,6 +479,7 @@ const struct hp_section hp_cpu_section = {
 	.empty = hp_cpu_empty,
 	.note = note,
 	.after = after,
+	.is_command_after = true,
 	.is_on_top = true,
 	.extra = { .head = add_head,
 		   .middle = add_middle,
