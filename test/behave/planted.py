@@ -116,7 +116,8 @@ HEALTHY = [
     *[(f"{name} fixed", f"./planted_again {name} fixed", "") for name in ("sorts", "values", "stamps", "texts")],
     *[(name, f"./planted_again {name}", "") for name in ("sort-once", "made", "keys", "holds", "prints")],
     ("slow-messages", "./planted_again slow-messages", ""),
-    *[(f"{name} fixed", f"./planted_turns {name} fixed", "") for name in ("reserves", "maps", "pairs", "numbers", "rests")],
+    *[(f"{name} fixed", f"./planted_turns {name} fixed", "") for name in ("reserves", "maps", "numbers", "rests")],
+    ("pairs fixed", "./planted_turns pairs fixed", "one-busy-thread"),  # the taker does all the work
     ("draws fixed", "./planted_turns draws fixed", "oversubscribed"),  # four threads compute
     ("asks fixed", "./planted_turns asks fixed", ""),
     *[(name, f"./planted_turns {name}", "") for name in ("reserve-once", "draw-alone", "looks", "steps", "places", "chains", "flags-alone",

@@ -55,10 +55,12 @@ static double data_ns(const struct hp_survey *survey)
  * With a spare core, a thread that asks delays nobody; without one, those that wait for a core.
  * The others' work remains, at best on all cores.
  */
-static double gain_of(const struct hp_survey *survey, double asked_ns)
+static double gain_of(const struct hp_survey *survey, const struct hp_cost *cost)
 {
-	double rest = (survey->ran_ns - asked_ns) / survey->cores;
-	double worth = hp_survey_worth(survey, asked_ns);
+	double asked_ns = (double)cost->ns + hp_survey_error(survey, (double)cost->ns);
+	/* Our hooks of these calls ran, too. */
+	double rest = (survey->ran_ns - asked_ns - (double)cost->hooks_ns) / survey->cores;
+	double worth = hp_survey_worth_hooked(survey, (double)cost->ns, (double)cost->hooks_ns);
 
 	if (survey->worked < 2)
 		return 0;
@@ -73,6 +75,7 @@ static void find(struct hp_survey *survey)
 {
 	struct hp_owned most;
 	struct hp_text_cell time;
+	const struct hp_cost *cost;
 	double ns, all, gain;
 	char *where;
 
@@ -80,12 +83,13 @@ static void find(struct hp_survey *survey)
 		return;
 	most = hp_owned_most(survey, is_poll);
 	ns = (double)most.ns;
-	all = most.function == HP_NONE ? 0 : hp_survey_cpu_of(survey, most.function);
-	if (most.samples < HP_RULE_SAMPLES_OF || ns < CPU_MIN * survey->cpu_ns ||
+	cost = most.function == HP_NONE ? NULL : hp_survey_cost(survey, most.function);
+	all = cost ? (double)cost->ns : 0;
+	if (!cost || most.samples < HP_RULE_SAMPLES_OF || ns < CPU_MIN * survey->cpu_ns ||
 	    ns < FUNCTION_MIN * all || data_ns(survey) > DATA_MAX * ns ||
 	    waited_ns(survey, most.function) > BLOCKED_MAX * ns)
 		return;
-	gain = gain_of(survey, all);
+	gain = gain_of(survey, cost);
 	where = hp_owned_where(survey, most.function);
 	hp_owned_finding(
 		survey, &hp_rule_busy_poll, most.function,

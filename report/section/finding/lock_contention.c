@@ -64,7 +64,7 @@ const struct hp_rule hp_rule_lock_contention = {
 	.over = over,
 	.pattern =
 		"Waits for a lock, or for all locks that one place makes, are at least 5% of the "
-		"threads' lives, at least 50 acquisitions had to wait (or some of 50, and the lock is "
+		"threads' lives, at least 20 acquisitions had to wait (or some of 50, and the lock is "
 		"held for half of the wall time), and the gain is at least 10% of the wall time.  The "
 		"gain is the wait of the thread that waited longest, with its share of the CPU time "
 		"to sleep and to wake up others; at most the wall time less the busiest thread's own "

@@ -14,7 +14,8 @@
 #include "report/section/wait/lock_section.h"
 #include "report/section/wait/lock_view.h"
 
-#define WAITS_MIN 50 /* contended acquisitions */
+#define WAITS_MIN 20 /* contended acquisitions, */
+#define COUNT_MIN 50 /* or some of these */
 #define HELD_MIN \
 	0.5 /* of the wall time: then fewer waits suffice, as its last owner takes it again */
 #define LIVES_MIN 0.05 /* of the threads' lifetimes: waits for it */
@@ -146,7 +147,7 @@ static int compare(const void *left, const void *right)
 static bool is_contended(const struct hp_survey *survey, const struct hp_lock_group *group)
 {
 	return group->contended >= WAITS_MIN ||
-	       (group->contended && group->count >= WAITS_MIN &&
+	       (group->contended && group->count >= COUNT_MIN &&
 		group->hold_ns >= HELD_MIN * survey->wall_ns * (double)group->locks);
 }
 
