@@ -293,6 +293,8 @@ static void seen_look(struct hp_survey *survey, const struct hp_lock_group *grou
 		other.holder.from = HP_NONE;
 	other.holder.holder = blocked.at;
 	/* Readers wait for a writer, so what they hold themselves does not count. */
+	if (strcmp(blocked.on, "lock") == 0 && !hp_lock_group_is_worth_alone(survey, group))
+		return;
 	if (blocked.ns < BLOCKED_MIN * (blocked.is_write ? group->write_ns : group->hold_ns))
 		return;
 	function = hp_answer_function(survey->report, blocked.function);
@@ -333,7 +335,8 @@ const struct hp_rule hp_rule_lock_across_io = {
 	.find = find,
 	.over = over,
 	.pattern =
-		"Threads wait for a lock (the rule lock-contention); it is held for at least 30% "
+		"Threads wait for a lock (the rule lock-contention, with a gain of 10%, or 15% if its "
+		"holder waits for another lock); it is held for at least 30% "
 		"of the wall time, and its holder waited for a disk, a timer, a socket, a pipe, a "
 		"descriptor, a child or another lock for at least 30% of the time that it was held.  "
 		"Which waits had the lock is measured; only where the times of holds are not known, "

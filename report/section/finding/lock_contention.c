@@ -49,7 +49,7 @@ static void find(struct hp_survey *survey)
 	struct hp_lock_group *groups = hp_lock_groups(survey, &count);
 
 	for (size_t i = 0; i < count; i++)
-		if (hp_lock_group_is_worth(survey, &groups[i]))
+		if (hp_lock_group_is_worth_alone(survey, &groups[i]))
 			group_add(survey, &groups[i]);
 	free(groups);
 }
@@ -65,7 +65,7 @@ const struct hp_rule hp_rule_lock_contention = {
 	.pattern =
 		"Waits for a lock, or for all locks that one place makes, are at least 5% of the "
 		"threads' lives, at least 20 acquisitions had to wait (or some of 50, and the lock is "
-		"held for half of the wall time), and the gain is at least 10% of the wall time.  The "
+		"held for half of the wall time), and the gain is at least 15% of the wall time.  The "
 		"gain is the wait of the thread that waited longest, with its share of the CPU time "
 		"to sleep and to wake up others; at most the wall time less the busiest thread's own "
 		"work (a thread that sleeps and hardly waits for locks has none), and less the CPU time "

@@ -22,7 +22,8 @@
 #define GROUPS_MAX 256 /* a damaged segment may have any number; the same for holders and waiters */
 #define WAITER_MIN 0.01 /* of its life: a thread waits for locks */
 #define SLEEPER_MIN 0.1 /* of its life: a thread sleeps again and again */
-#define GAIN_MIN 0.1 /* of the wall time */
+#define GAIN_MIN 0.1 /* of the wall time, */
+#define ALONE_MIN 0.15 /* without another wait: sort with two threads has 0.11 to 0.15 */
 
 static bool is_lock(const struct hp_lock_row *row)
 {
@@ -243,6 +244,12 @@ bool hp_lock_group_is_worth(const struct hp_survey *survey, const struct hp_lock
 	return is_contended(survey, group) && group->holder.holder.address &&
 	       group->wait_ns >= LIVES_MIN * survey->life_ns &&
 	       gain >= GAIN_MIN * survey->wall_ns && hp_survey_is_worth(survey, gain);
+}
+
+bool hp_lock_group_is_worth_alone(const struct hp_survey *survey, const struct hp_lock_group *group)
+{
+	return hp_lock_group_is_worth(survey, group) &&
+	       hp_lock_group_gain(survey, group) >= ALONE_MIN * survey->wall_ns;
 }
 
 /* --- texts --- */

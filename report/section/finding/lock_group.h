@@ -38,6 +38,10 @@ double hp_lock_group_gain(const struct hp_survey *survey, const struct hp_lock_g
 /* Waits are frequent, long and significant; and its holder is known. */
 bool hp_lock_group_is_worth(const struct hp_survey *survey, const struct hp_lock_group *group);
 
+/* The same where locks only wait for each other, as in two threads that merge. */
+bool hp_lock_group_is_worth_alone(const struct hp_survey *survey,
+				  const struct hp_lock_group *group);
+
 /* "1,458 waits of 4,800 acquisitions, 14.9 s in all, the longest 203 ms"; fresh. */
 char *hp_lock_group_facts(const struct hp_lock_group *group);
 
