@@ -41,8 +41,7 @@ static inline bool hp_drop_is_before(uint32_t drops)
 void hp_level_begin(uint64_t user_namespace);
 
 /*
- * True while the program cannot have changed its user namespace since then: none of its code has
- * run.
+ * True until code of the program has run: until then it cannot have changed its user namespace.
  */
 extern HP_HIDDEN bool hp_level_is_fresh;
 

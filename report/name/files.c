@@ -5,12 +5,12 @@
 #include "report/name/files.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "report/base/behalf.h"
 #include "report/base/memory.h"
+#include "report/base/cpus.h"
 #include "report/elf/inline.h"
 #include "report/elf/symbol_file.h"
 
@@ -73,18 +73,11 @@ static bool is_large(const struct hp_model_object *object)
 	       status.st_size >= LARGE_BYTES;
 }
 
-static bool has_two_processors(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > 1;
-}
-
 static void files_expect(struct hp_name_source *source)
 {
 	struct files *files = files_of(source);
 
-	if (!has_two_processors())
+	if (!hp_has_two_processors())
 		return;
 	for (uint32_t i = 0; i < files->model->object_count && files->ahead == HP_NONE; i++) {
 		if (files->objects[i].is_read || !is_large(&files->model->objects[i]))

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "report/store/kept.h"
 #include "report/base/memory.h"
+#include "report/base/cpus.h"
 #include "report/elf/answer.h"
 #include "report/store/store.h"
 #include "report/name/kernel.h"
@@ -84,13 +84,6 @@ struct hp_keeping {
 	bool has_segment; /* it was written, or the thread writes it */
 };
 
-static bool has_two_processors(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 1;
-}
-
 static void *segment_write(void *argument)
 {
 	struct hp_keeping *keeping = argument;
@@ -102,7 +95,7 @@ static void *segment_write(void *argument)
 /* The thread reads only the segment and the results of thin.h, nothing else that changes. */
 static void thread_begin(struct hp_keeping *keeping)
 {
-	if (!has_two_processors())
+	if (!hp_has_two_processors())
 		return;
 	keeping->has_thread = pthread_create(&keeping->thread, NULL, segment_write, keeping) == 0;
 	keeping->has_segment = keeping->has_thread;

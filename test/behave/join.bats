@@ -88,7 +88,8 @@ joins()
 	local as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	needs_root
 	joins "opened same" "${maps[@]}"
-	# All of its own are visible, whatever /proc hides.  A namespace has its own /proc: this machine's stays as it is.
+	# A process sees its own user's processes, even with hidepid.  The namespace mounts a /proc of its own, so the
+	# machine's does not change.
 	if unshare --pid --mount --fork true 2>/dev/null; then
 		as=(unshare --pid --mount --fork sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh "${as[@]}")
 		joins "opened same" "${maps[@]}"

@@ -289,9 +289,10 @@ const struct hp_rule hp_rule_call_per_item = {
 	.key = "call-per-item",
 	.find = find,
 	.pattern =
-		"One function spends at least 25% of the CPU time in one system call that neither "
-		"transfers data nor waits and has no rule of its own, such as clock_gettime, stat for "
-		"localtime, or readlink for realpath; and samples show at least five stretches of it with other work in between.  "
+		"One function spends at least 25% of the CPU time in one system call that transfers no "
+		"data, does not wait and has no rule of its own, such as clock_gettime, stat for "
+		"localtime, or readlink for realpath.  Samples show the call at least five times, with "
+		"other work in between.  "
 		"The gain is the time of the library function that makes the call, if the call is at "
 		"least half of it; and all of the calling function's time, if that is at least 60% of it.",
 	.wrong = "Each call asks for something else.",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reserves_again.c - a container is told its exact size again and again, so each time it moves all
- * of its elements into a new block, instead of doubling its room now and then.
+ * reserves_again.c - a container's exact size is reserved again and again, so each time it moves
+ * all of its elements into a new block, instead of doubling its room now and then.
  */
 #include <stdlib.h>
 #include <string.h>
