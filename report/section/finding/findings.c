@@ -8,6 +8,7 @@
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "report/section/finding/owned.h"
 #include "report/section/finding/rules.h"
 
 #define SHORT_NS 2e7	/* runs that are too short to judge */
@@ -353,6 +354,7 @@ const struct hp_findings *hp_findings_of(struct hp_report *report)
 	explained_drop(findings);
 	all_rank(findings);
 	state_set(&survey, findings);
+	hp_owned_release(&survey);
 	hp_survey_release(&survey);
 	return findings;
 }

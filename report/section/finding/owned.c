@@ -13,33 +13,72 @@
 #include "report/section/finding/again.h"
 #include "report/section/finding/pattern.h"
 
+/* A function's name; many stacks share it. */
+static char *callee_name(struct hp_survey *survey, char **names, uint32_t function)
+{
+	if (function == HP_NONE)
+		return hp_xstrdup("");
+	if (!names[function])
+		names[function] = hp_answer_function(survey->report, function);
+	return hp_xstrdup(names[function]);
+}
+
+static bool is_judged(const struct hp_survey *survey, const struct hp_owner *owner, uint32_t stack)
+{
+	const struct hp_model_stack *samples = &survey->report->model.sampling.stacks[stack];
+
+	return samples->samples && !samples->is_profiler && owner->function != HP_NONE &&
+	       (owner->callee != HP_NONE || owner->entry != HP_NONE);
+}
+
+/* What each stack's function calls. Half a dozen rules need it, so it is made once. */
+static void calls_make(struct hp_survey *survey, const struct hp_owners *owners)
+{
+	size_t count = hp_report_cpu(survey->report)->function_count;
+	char **names = hp_xcalloc(count + 1, sizeof(*names));
+
+	survey->calls = hp_xcalloc(owners->count + 1, sizeof(*survey->calls));
+	for (uint32_t i = 1; i < owners->count; i++) {
+		const struct hp_owner *owner = &owners->of_stack[i];
+
+		if (!is_judged(survey, owner, i))
+			continue;
+		survey->calls[i] = (struct hp_owned_call){
+			.callee = callee_name(survey, names, owner->callee),
+			.entry = owner->entry == HP_NONE
+					 ? hp_xstrdup("")
+					 : hp_owner_entry_text(survey->report, owner->entry),
+			.marks = survey->stack_marks[i]
+		};
+	}
+	for (size_t i = 0; i < count; i++)
+		free(names[i]);
+	free(names);
+}
+
+void hp_owned_release(struct hp_survey *survey)
+{
+	size_t count = survey->calls ? hp_owners_of(survey->report)->count : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		free(survey->calls[i].callee);
+		free(survey->calls[i].entry);
+	}
+	free(survey->calls);
+}
+
 /* The test's verdict of each stack; fresh. */
 static bool *verdicts_make(struct hp_survey *survey, hp_owned_test *is_it)
 {
 	const struct hp_owners *owners = hp_owners_of(survey->report);
-	const struct hp_model_sampling *sampling = &survey->report->model.sampling;
 	bool *verdicts = hp_xcalloc(owners->count + 1, sizeof(bool));
 
-	for (uint32_t i = 1; survey->stack_marks && i < owners->count; i++) {
-		const struct hp_owner *owner = &owners->of_stack[i];
-		struct hp_owned_call call = { .marks = survey->stack_marks[i] };
-		char *callee, *entry;
-
-		if (!sampling->stacks[i].samples || sampling->stacks[i].is_profiler ||
-		    owner->function == HP_NONE ||
-		    (owner->callee == HP_NONE && owner->entry == HP_NONE))
-			continue;
-		callee = owner->callee == HP_NONE
-				 ? hp_xstrdup("")
-				 : hp_answer_function(survey->report, owner->callee);
-		entry = owner->entry == HP_NONE ? hp_xstrdup("")
-						: hp_owner_entry_text(survey->report, owner->entry);
-		call.callee = callee;
-		call.entry = entry;
-		verdicts[i] = is_it(&call);
-		free(callee);
-		free(entry);
-	}
+	if (!survey->stack_marks)
+		return verdicts;
+	if (!survey->calls)
+		calls_make(survey, owners);
+	for (uint32_t i = 1; i < owners->count; i++)
+		verdicts[i] = survey->calls[i].callee && is_it(&survey->calls[i]);
 	return verdicts;
 }
 

@@ -17,12 +17,15 @@ struct hp_owned {
 
 /* What a sample's function calls. */
 struct hp_owned_call {
-	const char *callee;	/* "" = not known */
-	const char *entry;	/* the kernel's work; "" = none */
+	char *callee;	/* "" = not known; NULL = no sample to be judged */
+	char *entry;	/* the kernel's work; "" = none */
 	uint32_t marks;	/* HP_SIGN_BIT of what is below the function */
 };
 
 typedef bool hp_owned_test(const struct hp_owned_call *call);
+
+/* Frees what the functions below remember in `survey`. */
+void hp_owned_release(struct hp_survey *survey);
 
 /* The function with a name that spends most CPU time on it. */
 struct hp_owned hp_owned_most(struct hp_survey *survey, hp_owned_test *is_it);

@@ -87,6 +87,7 @@ struct hp_survey {
 	struct hp_stall *stalls;
 	size_t stall_count;
 	size_t stall_room;
+	struct hp_owned_call *calls;	/* by stack; owned.c makes them when first needed */
 };
 
 /* --- bounds of a gain --- */
