@@ -266,21 +266,38 @@ static void names_make(struct grid *grid, size_t i)
 	free(display);
 }
 
-static bool has_twin(struct grid *grid, size_t row)
+struct named_row {
+	const char *name;
+	size_t row;
+};
+
+static int compare_names(const void *a, const void *b)
 {
-	for (size_t other = 0; other < grid->list.shown; other++)
-		if (other != row && strcmp(*cell_at(grid, other, 0), *cell_at(grid, row, 0)) == 0)
-			return true;
-	return false;
+	return strcmp(((const struct named_row *)a)->name, ((const struct named_row *)b)->name);
+}
+
+/* Which rows have the name of another one; fresh. A report may have 10^6 rows, so they are sorted. */
+static bool *twins_find(struct grid *grid)
+{
+	size_t count = grid->list.shown;
+	struct named_row *sorted = hp_xcalloc(count, sizeof(*sorted));
+	bool *is_twin = hp_xcalloc(count, sizeof(*is_twin));
+
+	for (size_t row = 0; row < count; row++)
+		sorted[row] = (struct named_row){ *cell_at(grid, row, 0), row };
+	qsort(sorted, count, sizeof(*sorted), compare_names);
+	for (size_t i = 1; i < count; i++)
+		if (compare_names(&sorted[i - 1], &sorted[i]) == 0)
+			is_twin[sorted[i - 1].row] = is_twin[sorted[i].row] = true;
+	free(sorted);
+	return is_twin;
 }
 
 /* Rows that would look the same get more specific names. */
 static void twins_name(struct grid *grid, enum hp_alloc_detail detail)
 {
-	bool *is_twin = hp_xcalloc(grid->list.shown, sizeof(*is_twin));
+	bool *is_twin = twins_find(grid);
 
-	for (size_t row = 0; row < grid->list.shown; row++)
-		is_twin[row] = has_twin(grid, row);
 	for (size_t row = 0; row < grid->list.shown; row++) {
 		char *name = is_twin[row] ? hp_alloc_row_lined_name(grid->report,
 								    grid->list.rows[row], detail)
