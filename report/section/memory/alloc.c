@@ -17,6 +17,8 @@
 #include "segment/layout/process.h"
 #include "util/hash.h"
 
+#define LEAVE_STEPS (1 << 18) /* some 4 MiB of the segment */
+
 /* Facts about a heap.  Steps never change, and new ones come after them. */
 struct known {
 	uint64_t chunk;	/* the newest one read */
@@ -183,6 +185,8 @@ static void read_steps(struct build *b, uint64_t heap, uint64_t first)
 		known->count = read_chunk(b, b->chunks[count], 0);
 	known->chunk = first;
 	tree_tell(b->alloc);
+	if (b->kept->is_once && steps >= LEAVE_STEPS)
+		hp_reader_pages_leave(&b->model->reader);
 }
 
 /* --- sites --- */

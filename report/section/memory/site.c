@@ -9,6 +9,8 @@
 
 #include "report/base/memory.h"
 
+#define LEAVE_SITES (1 << 16) /* some 8 MiB of the segment */
+
 /* Work of a refresh with 100 000 sites: kept small, apart from the sums. */
 struct hp_alloc_seen {
 	uint64_t offset;
@@ -136,6 +138,14 @@ static void turn(struct hp_alloc_sites *sites, size_t first)
 	}
 }
 
+/* Of 10^6 sites, the pages of those behind would be as large as all that is made of them. */
+static void pages_leave(const struct hp_alloc_sites *sites, const struct hp_reader *reader,
+			size_t at)
+{
+	if (sites->is_once && at % LEAVE_SITES == LEAVE_SITES - 1)
+		hp_reader_pages_leave(reader);
+}
+
 bool hp_alloc_sites_look(struct hp_alloc_sites *sites, struct hp_alloc *alloc,
 			 struct hp_reader *reader, uint64_t head, const struct hp_alloc_peak *peak,
 			 const struct hp_alloc_places *places)
@@ -149,12 +159,15 @@ bool hp_alloc_sites_look(struct hp_alloc_sites *sites, struct hp_alloc *alloc,
 	     at = site.next) {
 		site_new(sites, at, hp_alloc_place_of(places, site.step));
 		is_whole &= !site.step || sites->seen[sites->count - 1].step;
+		pages_leave(sites, reader, sites->count);
 	}
 	turn(sites, known);
-	for (size_t i = 0; i < sites->count; i++)
+	for (size_t i = 0; i < sites->count; i++) {
 		if (hp_reader_copy(reader, sites->seen[i].offset, &site, sizeof(site)))
 			site_look(alloc, &sites->seen[i], sites->is_once ? NULL : &sites->sums[i],
 				  &site, peak);
+		pages_leave(sites, reader, i);
+	}
 	is_whole &= at == sites->head;
 	sites->head = head;
 	return is_whole;
