@@ -284,7 +284,10 @@ static bool sampler_init(struct sampler *sampler)
 	hp_members_init(&sampler->members, &sampler->segment, sampler->epoll);
 	hp_watcher_init(&sampler->watcher, &sampler->segment, &sampler->members,
 			(uint32_t)sampler->settings.threads_interval_ms,
-			hp_settings_asks_threads(&sampler->settings));
+			(struct hp_watch_wish){
+				.rows = hp_settings_asks_threads(&sampler->settings),
+				.sums = hp_settings_asks(&sampler->settings, HP_KEY_FUNCTIONS_CPU),
+			});
 	hp_perf_init(&sampler->perf, &sampler->segment, &sampler->settings, &sampler->members,
 		     (struct hp_perf_wish){
 			     .samples =

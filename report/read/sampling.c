@@ -305,6 +305,7 @@ static void bursts_read(struct hp_model_sampling *sampling, struct hp_reader *re
 	if (!hp_reader_copy(reader, sampling->record.nodes, &first, sizeof(first)))
 		return;
 	sampling->crowd = first.crowd;
+	sampling->by_cpu = (uint32_t)first.by_cpu;
 	if (!first.bursts ||
 	    !hp_reader_copy(reader, first.bursts, &sampling->bursts, sizeof(sampling->bursts)))
 		return;

@@ -328,10 +328,11 @@ static bool whole_prepare(struct hp_perf *perf)
 	return true;
 }
 
-static bool whole_open(struct hp_perf *perf)
+static bool whole_open(struct hp_perf *perf, enum hp_sampling_by_cpu reason)
 {
 	if (!whole_prepare(perf))
 		return false;
+	perf->samples.tree.chunks[0]->by_cpu = reason;
 	hp_perf_open_again(perf);
 	hp_whole_begin(&perf->whole);
 	return true;
@@ -346,7 +347,7 @@ static bool whole_look(struct hp_perf *perf)
 	use = use_of_all(perf);
 	return hp_whole_is_wanted(&perf->whole, &use, perf->samples.cpu_ns,
 				  1000000000 / (perf->attr.sample_freq + 1)) &&
-	       whole_open(perf);
+	       whole_open(perf, HP_BY_CPU_SHORT);
 }
 
 bool hp_perf_whole_prepare(struct hp_perf *perf)
@@ -356,8 +357,6 @@ bool hp_perf_whole_prepare(struct hp_perf *perf)
 
 bool hp_perf_wide(struct hp_perf *perf)
 {
-	if (!perf->is_wide && (perf->settings->cpu_hz || hp_settings_wants_samples(perf->settings)))
-		return false;
 	if (!hp_perf_whole_prepare(perf))
 		return false;
 	hp_whole_begin(&perf->whole);
@@ -365,6 +364,11 @@ bool hp_perf_wide(struct hp_perf *perf)
 		return false;
 	perf->samples.is_wide = true;
 	return hp_perf_open_wide(perf);
+}
+
+static bool is_asked(const struct hp_perf *perf)
+{
+	return perf->settings->cpu_hz || hp_settings_wants_samples(perf->settings);
 }
 
 /*
@@ -379,14 +383,31 @@ static bool low_is_fair(const struct hp_perf *perf, uint64_t cpu_ns)
 	return pending_ns <= cpu_ns / PENDING_SHARE;
 }
 
-/* At the lower rate; if that would miss too much, a timer of each CPU, which switches do not set. */
+/* CPUs are sampled. Threads need no events at all if no records of their switches are wanted. */
+static bool whole_begin(struct hp_perf *perf)
+{
+	if (!whole_can(perf) || !whole_open(perf, HP_BY_CPU_SWITCHES))
+		return false;
+	if (!perf->has_waits)
+		hp_perf_wide(perf);
+	return true;
+}
+
+/*
+ * At the lower rate; if that would miss too much, or samples were requested, a timer of each CPU,
+ * which switches do not set. A rate that was set is kept, even if CPUs may not be sampled.
+ */
 static bool low_begin(struct hp_perf *perf, uint64_t cpu_ns)
 {
-	if (low_is_fair(perf, cpu_ns))
+	bool is_fair = low_is_fair(perf, cpu_ns);
+
+	if (is_fair && !is_asked(perf))
+		return true;
+	if (whole_begin(perf))
+		return false;
+	if (is_fair && !perf->settings->cpu_hz)
 		return true;
 	hp_calm_refuse(&perf->calm);
-	if (whole_can(perf))
-		whole_open(perf);
 	return false;
 }
 
@@ -404,8 +425,7 @@ void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 		return;
 	first_look(perf, cpu_ns);
 	/* The processor's own counter has no timer. */
-	if (!perf->is_open || perf->source != HP_SAMPLING_CLOCK || perf->settings->cpu_hz ||
-	    hp_settings_wants_samples(perf->settings) || hp_perf_is_crowd(perf) ||
+	if (!perf->is_open || perf->source != HP_SAMPLING_CLOCK || hp_perf_is_crowd(perf) ||
 	    !hp_calm_look(&perf->calm, cpu_ns, switches) ||
 	    (perf->calm.is_low && !low_begin(perf, cpu_ns)))
 		return;

@@ -84,10 +84,11 @@ static void end(struct hp_perf *perf)
 	perf->are_waits_off = false;
 }
 
-/* While switches are recorded in bursts, threads have no events anyway. */
+/* While switches are recorded in bursts, or CPUs report everything, threads have no events anyway. */
 static bool can_begin(const struct hp_perf *perf)
 {
-	return perf->is_open && !perf->crowd.is_on && !perf->crowd.is_refused && !perf->burst.is_on;
+	return perf->is_open && !perf->crowd.is_on && !perf->crowd.is_refused &&
+	       !perf->burst.is_on && !perf->is_wide;
 }
 
 static void count(struct hp_perf *perf)

@@ -504,7 +504,7 @@ bool hp_perf_open_waits(struct hp_perf *perf)
 bool hp_perf_open_wide(struct hp_perf *perf)
 {
 	hp_perf_fds_close(&perf->wait_fds);
-	perf->is_wide = hp_perf_open_waits(perf);
+	perf->is_wide = !perf->has_waits || hp_perf_open_waits(perf);
 	hp_perf_fds_close(&perf->wait_fds);
 	if (perf->is_wide)
 		hp_perf_fds_close(&perf->fds);

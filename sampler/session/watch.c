@@ -67,14 +67,16 @@ static uint32_t fds_most(void)
 }
 
 void hp_watcher_init(struct hp_watcher *watcher, const struct hp_segment *segment,
-		     const struct hp_members *members, uint32_t interval_ms, bool has_threads)
+		     const struct hp_members *members, uint32_t interval_ms,
+		     struct hp_watch_wish wish)
 {
 	memset(watcher, 0, sizeof(*watcher));
 	watcher->segment = segment;
 	watcher->members = members;
 	watcher->interval_ms = interval_ms;
-	watcher->has_threads = has_threads;
-	if (has_threads)
+	watcher->has_threads = wish.rows;
+	watcher->counts_threads = wish.rows || wish.sums;
+	if (wish.rows)
 		hp_segment_recorded(segment, HP_RECORDED_THREADS);
 	watcher->room = FIRST_THREADS;
 	watcher->threads = calloc(watcher->room, sizeof(*watcher->threads));
@@ -282,10 +284,15 @@ static void thread_end(struct hp_watcher *watcher, struct hp_watch_thread *threa
 		       struct hp_member *member)
 {
 	close_fds(watcher, thread);
-	thread->row->state = thread->own.state = 'x';
-	watcher->ended++;
 	if (member)
 		member->threads--;
+	/* A thread that takes its slot is seen at the next scan. */
+	if (!watcher->has_threads) {
+		slot_remove(watcher, thread);
+		return;
+	}
+	thread->row->state = thread->own.state = 'x';
+	watcher->ended++;
 }
 
 /* ---- one thread ---- */
@@ -449,12 +456,28 @@ static uint64_t known_since(const struct hp_watcher *watcher, const struct readi
 	return age_ns < reading->now_ns - session_ns ? reading->now_ns - age_ns : session_ns;
 }
 
+/* Where only sums are wanted, all threads share one that nobody reads. */
+static struct hp_watch_row *row_take(struct hp_watcher *watcher)
+{
+	static struct hp_watch_row unread;
+	struct hp_watch_row *row = NULL;
+
+	if (!watcher->has_threads)
+		return &unread;
+	if (watcher->ended >= HP_WATCH_ENDED)
+		row = row_reuse(watcher);
+	if (!row)
+		row = row_new(watcher);
+	return row ? row : row_reuse(watcher);
+}
+
 /* A row for a new thread; false = none. */
 static bool row_begin(struct hp_watcher *watcher, struct hp_member *member,
 		      struct hp_watch_thread *new, const struct reading *reading)
 {
-	struct hp_watch_row *row = watcher->ended >= HP_WATCH_ENDED ? row_reuse(watcher) : NULL;
-	if (!row && !(row = row_new(watcher)) && !(row = row_reuse(watcher)))
+	struct hp_watch_row *row = row_take(watcher);
+
+	if (!row)
 		return false;
 	uint64_t since_ns = known_since(watcher, reading);
 	new->own = (struct hp_watch_row){
@@ -506,7 +529,8 @@ static void thread_begin(struct hp_watcher *watcher, struct hp_member *member, u
 	*slot_of(watcher, tid) = new;
 	watcher->count++;
 	member->threads++;
-	row_publish(watcher, new.row);
+	if (watcher->has_threads)
+		row_publish(watcher, new.row);
 }
 
 /* An ended thread's key is freed for a live one with the same id: it gets a key that no thread
@@ -620,7 +644,7 @@ static uint64_t look_at_process(struct hp_watcher *watcher, struct hp_member *me
 	}
 	if (hp_proc_again(member->status_fd, text, sizeof(text)) < 0)
 		return 0;
-	if (watcher->has_threads && hp_proc_number(text, "\nThreads:") != member->threads)
+	if (watcher->counts_threads && hp_proc_number(text, "\nThreads:") != member->threads)
 		look_for_new(watcher, member);
 	if (member->pid == watcher->members->root_pid)
 		note_root(watcher->area, member->pid, text);

@@ -43,11 +43,19 @@ struct hp_watcher {
 	uint64_t sampling;	/* offset of hp_sampling, for the area; 0 = none */
 	uint64_t busy_ns;	/* CPU time of all threads, by their scans, */
 	uint64_t switches;	/* and their time slices */
-	bool has_threads;	/* false: only sizes and CPU of processes are recorded */
+	bool has_threads;	/* false: only sizes and CPU of processes are recorded, */
+	bool counts_threads;	/* with the sums of threads' CPU time and slices, or without */
+};
+
+/* What is wanted about threads. */
+struct hp_watch_wish {
+	bool rows;	/* one for each */
+	bool sums;	/* of CPU time and time slices; rows have them, too */
 };
 
 void hp_watcher_init(struct hp_watcher *watcher, const struct hp_segment *segment,
-		     const struct hp_members *members, uint32_t interval_ms, bool has_threads);
+		     const struct hp_members *members, uint32_t interval_ms,
+		     struct hp_watch_wish wish);
 
 /* One scan. Returns how many ms later the next one is due. */
 uint32_t hp_watcher_look(struct hp_watcher *watcher);

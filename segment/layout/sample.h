@@ -170,6 +170,13 @@ struct hp_sampling {
 	uint64_t blocked_ns;	/* that threads gave up the CPU for, over all */
 };
 
+/* Why CPUs were sampled instead of threads, from some time on. */
+enum hp_sampling_by_cpu {
+	HP_BY_CPU_NEVER,	/* or for another reason: hp_stack_chunk.crowd, hp_bursts.is_whole */
+	HP_BY_CPU_SWITCHES,	/* threads switched often */
+	HP_BY_CPU_SHORT,	/* threads ended, or stopped, before their first sample was due */
+};
+
 /*
  * A place in code, called from the place `parent`: a node of the tree of
  * stacks.  Node 0 is the root, which isn't a place.
@@ -194,7 +201,8 @@ struct hp_stack_chunk {
 	uint64_t changes;	/* set once, of the first chunk: offset of hp_stack_changes; 0 = none */
 	uint64_t bursts;	/* set once, of the first chunk: offset of hp_bursts; 0 = none */
 	uint64_t crowd;	/* sampler, of the first chunk: the most threads alive while the CPUs' events replaced theirs; 0 = never */
-	uint64_t reserved[3];
+	uint64_t by_cpu;	/* sampler, of the first chunk: enum hp_sampling_by_cpu */
+	uint64_t reserved[2];
 	struct hp_stack_node nodes[];
 };
 

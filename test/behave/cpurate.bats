@@ -266,6 +266,89 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ] || [ "$(cat "$T/switches")" -ge 250 ]
 }
 
+@test "rate: requested samples of two threads that take turns: by CPU, or less often, each with its share" {
+	compile pair -O2 -fno-instrument-functions -pthread <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <time.h>
+		#include <unistd.h>
+		static int to[2], from[2];
+		static volatile unsigned long sink;
+		static double spent[2];
+		static double clock_of(clockid_t clock)
+		{
+			struct timespec t;
+			clock_gettime(clock, &t);
+			return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+		}
+		static void work(int loops)
+		{
+			for (int n = 0; n < loops; n++)
+				sink += (unsigned long)n;
+		}
+		__attribute__((noinline)) static void *gives(void *unused)
+		{
+			char turn = 0;
+			while (clock_of(CLOCK_PROCESS_CPUTIME_ID) < 1.2) {
+				work(60000);
+				if (write(to[1], &turn, 1) != 1 || read(from[0], &turn, 1) != 1)
+					abort();
+			}
+			close(to[1]);
+			spent[0] = clock_of(CLOCK_THREAD_CPUTIME_ID);
+			return unused;
+		}
+		__attribute__((noinline)) static void *takes(void *unused)
+		{
+			char turn = 0;
+			while (read(to[0], &turn, 1) == 1) {
+				work(20000);
+				if (write(from[1], &turn, 1) != 1)
+					abort();
+			}
+			spent[1] = clock_of(CLOCK_THREAD_CPUTIME_ID);
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t threads[2];
+			if (pipe(to) || pipe(from) || pthread_create(&threads[0], NULL, gives, NULL) ||
+			    pthread_create(&threads[1], NULL, takes, NULL))
+				return 1;
+			for (int i = 0; i < 2; i++)
+				pthread_join(threads[i], NULL);
+			printf("%.6f %.6f\n", spent[0], spent[1]);
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=functions-cpu HOTPATH_CPU_INCLUSIVE=1 HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/pair" >"$T/cpu"
+	asked "{k: v for k, v in a['functions_cpu'].items() if k not in ('data', 'raw')}"
+	[ "$(asked "a['functions_cpu']['source']")" = cpu-clock ] || skip "the processor's counters have no timer"
+	if [ "$(asked "a['functions_cpu']['has_kernel']")" = True ]; then
+		[ "$(asked "a['functions_cpu'].get('is_by_cpu')")" = True ]
+		[ "$(asked "a['functions_cpu']['frequency_hz']")" = 999 ]
+	else
+		[ "$(asked "a['functions_cpu']['frequency_low_hz']")" = 49 ]
+	fi
+	# The shares are those of the threads' clocks, within 3 points and four errors by chance.
+	cat >"$T/shares.py" <<-'END'
+		import json, sys
+		cpu = json.load(open(sys.argv[1]))["functions_cpu"]
+		gives, takes = (float(word) for word in sys.argv[2:])
+		rows = {r["name"]: r for r in cpu["raw"]}
+		all_ns = rows["gives"]["inclusive_ns"] + rows["takes"]["inclusive_ns"]
+		share, truth = rows["gives"]["inclusive_ns"] / all_ns, gives / (gives + takes)
+		by_chance = (truth * (1 - truth) / cpu["sample_count"]) ** 0.5
+		print(share, truth, by_chance, all_ns / 1e9, gives + takes)
+		assert abs(share - truth) < 0.03 + 4 * by_chance
+		assert 0.7 * (gives + takes) < all_ns / 1e9 < 1.2 * (gives + takes)
+	END
+	# shellcheck disable=SC2046
+	python3 "$T/shares.py" "$T/json" $(cat "$T/cpu")
+}
+
 @test "rate: many threads that each run for a moment have samples" {
 	compile ring -O2 -fno-instrument-functions -pthread <<-'END'
 		#include <pthread.h>

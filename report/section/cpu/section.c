@@ -75,23 +75,30 @@ static const char *describe(const struct hp_report *report)
 		       : "CPU sampling attribution per function (exclusive).";
 }
 
+/* Another way, or rate, than usual. */
+static void note_mode(const struct hp_model_sampling *sampling, char *text, size_t room)
+{
+	if (sampling->crowd)
+		snprintf(text, room, ", by CPU while there were many threads");
+	else if (sampling->bursts.is_whole || sampling->by_cpu == HP_BY_CPU_SWITCHES)
+		snprintf(text, room, ", by CPU while threads switched often");
+	else if (sampling->by_cpu)
+		snprintf(text, room, ", by CPU while threads ran briefly");
+	else if (sampling->low_hz)
+		snprintf(text, room, ", at %u Hz while threads switched often", sampling->low_hz);
+}
+
 static const char *note(struct hp_report *report)
 {
 	const struct hp_sampling *record = record_of(report);
 	struct hp_text_cell total, lost, missed;
-	uint32_t low_hz = report->model.sampling.low_hz;
 	char low[64] = "";
 	const struct hp_cpu *cpu = record->samples ? hp_report_cpu(report) : NULL;
 	uint64_t missed_ns = hp_cpu_missed_ns(report);
 
 	if (!record->samples && !missed_ns)
 		return NULL;
-	if (report->model.sampling.crowd)
-		snprintf(low, sizeof(low), ", by CPU while there were many threads");
-	else if (report->model.sampling.bursts.is_whole)
-		snprintf(low, sizeof(low), ", by CPU while threads switched often");
-	else if (low_hz)
-		snprintf(low, sizeof(low), ", at %u Hz while threads switched often", low_hz);
+	note_mode(&report->model.sampling, low, sizeof(low));
 	free(report->text);
 	report->text = hp_xprintf("%s sample%s%s%s%s%s%s%s%s%s%s",
 				  hp_format_count(&total, cpu ? cpu->total_samples : 0),
@@ -427,7 +434,8 @@ static void add_middle(struct hp_report *report, cJSON *list)
 	cJSON_AddStringToObject(list, "caller_name", report->caller);
 	cJSON_AddStringToObject(list, "source", source_name(record->source));
 	hp_json_whole(list, "frequency_hz", record->frequency);
-	if (report->model.sampling.bursts.is_whole || report->model.sampling.crowd)
+	if (report->model.sampling.bursts.is_whole || report->model.sampling.crowd ||
+	    report->model.sampling.by_cpu)
 		cJSON_AddTrueToObject(list, "is_by_cpu");
 	if (report->model.sampling.crowd)
 		hp_json_whole(list, "crowd_thread_count", report->model.sampling.crowd);
