@@ -277,6 +277,13 @@ static int ask_first(const char *token, const struct hp_session *own)
 	return fd;
 }
 
+static bool is_of_level(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) < 0 || (status.st_mode & S_ISVTX);
+}
+
 /* A pid that has been reused must not make us open its devices and pipes. */
 static int open_regular(int folder, const char *path)
 {
@@ -292,7 +299,8 @@ static int open_regular(int folder, const char *path)
 
 /*
  * Opens the sampler's own descriptor, if that is the one that the sampler would send: to a process
- * of its own trust level.  Returns a descriptor or -errno.
+ * of its own trust level.  If the sampler has gone, its number may be that of a program that a user
+ * started with root's rights, and with a segment of the user's level.  Returns a descriptor or -errno.
  */
 static int open_shared(struct hp_session *session)
 {
@@ -306,7 +314,7 @@ static int open_shared(struct hp_session *session)
 	fd = open_regular(folder, "fd/3");
 	if (fd >= 0)
 		session->user_namespace = hp_rights_shared(folder, session->sampler_pid);
-	if (fd >= 0 && !session->user_namespace) {
+	if (fd >= 0 && (!session->user_namespace || is_of_level(fd))) {
 		syscall(SYS_close, fd);
 		fd = -EPERM;
 	}

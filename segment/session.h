@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "segment/segment.h"
 
@@ -35,6 +36,13 @@
 /* Descriptors that hotpath-sampler inherits; 2 is the root's stderr. */
 #define HP_SAMPLER_SEGMENT_FD 3
 #define HP_SAMPLER_SOCKET_FD 4
+
+/*
+ * The file mode of the segments that the sampler makes for processes with fewer rights: they
+ * cannot change it. It keeps processes with more from taking such a segment for the session's
+ * own, whatever descriptors others pass on.
+ */
+#define HP_LEVEL_MODE (S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO)
 
 /* Descriptors that `hotpath report` gets for further levels, and the variable with their number. */
 #define HP_LEVEL_FD 16

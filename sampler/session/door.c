@@ -20,6 +20,13 @@
 
 #define TRIES_MAX 100	/* that report an interruption */
 #define PAUSE_NS UINT64_C(20000000)	/* in which descriptors or memory may become available */
+#define ROUND_NS UINT64_C(2000000)	/* of answers, until everything else has its turn */
+/*
+ * Other users' part of our time, so all of them together take no more than half of it, and how much
+ * they may take in advance: enough for a thousand workers of a server that start at once.
+ */
+#define GUEST_PART (2 * HP_DOOR_GUESTS)
+#define GUEST_ADVANCE_NS UINT64_C(3000000000)
 
 static bool is_our_user(const struct ucred *peer)
 {
@@ -131,39 +138,62 @@ static int next(struct hp_door *door, struct sockaddr_un *address, socklen_t *le
 	return -1;
 }
 
-static void answer(int fd, struct hp_members *members, const struct sockaddr_un *address,
-		   socklen_t length)
+static void answer_writer(int fd, struct hp_members *members, const struct ucred *peer)
+{
+	const struct hp_segment *segment = segment_of(peer, members);
+	/* Answer first: it may wait. */
+	if (segment)
+		hp_fd_send(fd, segment->fd);
+	/* One that only tells us may have changed its rights since. */
+	if (segment || (is_our_user(peer) && hp_members_admit(members, (uint32_t)peer->pid)))
+		hp_members_add(members, (uint32_t)peer->pid);
+}
+
+static void answer_guest(struct hp_door *door, int fd, struct hp_members *members,
+			 const struct ucred *peer)
+{
+	uint64_t *paid_ns = &door->guests_ns[peer->uid % HP_DOOR_GUESTS];
+	uint64_t now_ns = hp_clock_raw_ns();
+
+	if (*paid_ns > now_ns + GUEST_ADVANCE_NS)
+		return;
+	answer_writer(fd, members, peer);
+	*paid_ns =
+		(*paid_ns > now_ns ? *paid_ns : now_ns) + (hp_clock_raw_ns() - now_ns) * GUEST_PART;
+}
+
+static void answer(struct hp_door *door, int fd, struct hp_members *members,
+		   const struct sockaddr_un *address, socklen_t length)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return;
-	if (is_reader(address, length)) {
-		if (peer.uid == 0 || is_our_user(&peer))
-			send_all(fd, &members->segments);
-		return;
+	if (!is_reader(address, length)) {
+		if (is_our_user(&peer))
+			answer_writer(fd, members, &peer);
+		else
+			answer_guest(door, fd, members, &peer);
+	} else if (peer.uid == 0 || is_our_user(&peer)) {
+		send_all(fd, &members->segments);
 	}
-	const struct hp_segment *segment = segment_of(&peer, members);
-	/* Answer first: it may wait. */
-	if (segment)
-		hp_fd_send(fd, segment->fd);
-	/* One that only tells us may have changed its rights since. */
-	if (segment || (is_our_user(&peer) && hp_members_admit(members, (uint32_t)peer.pid)))
-		hp_members_add(members, (uint32_t)peer.pid);
 }
 
 void hp_door_answer(struct hp_door *door, struct hp_members *members)
 {
+	uint64_t until_ns = hp_clock_raw_ns() + ROUND_NS;
 	struct sockaddr_un address;
 	socklen_t length;
 	int fd;
 
 	while ((fd = next(door, &address, &length)) >= 0) {
 		spare_give_up(door);	/* to open files and learn the peer */
-		answer(fd, members, &address, length);
+		answer(door, fd, members, &address, length);
 		close(fd);
 		spares_keep(door);
+		if (hp_clock_raw_ns() >= until_ns)
+			return;
 	}
 	if (errno == EAGAIN)
 		return;

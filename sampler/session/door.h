@@ -18,6 +18,7 @@
  * readable. So it is not polled for a while.
  */
 #define HP_DOOR_SPARES 2	/* the caller's connection, and a file that identifies it */
+#define HP_DOOR_GUESTS 16
 
 struct hp_door {
 	int socket;	/* listening and non-blocking */
@@ -25,11 +26,16 @@ struct hp_door {
 	int epoll;
 	uint64_t data;	/* of its event */
 	uint64_t due_ns;	/* when the next one is tried; 0 = it is polled */
+	/* Other users, by id: when the time that answering them took will have been paid for. */
+	uint64_t guests_ns[HP_DOOR_GUESTS];
 };
 
 void hp_door_init(struct hp_door *door, int epoll, uint64_t data);
 
-/* Answers everybody in the queue. */
+/*
+ * Answers those in the queue, for a while: anybody may connect as often as he likes, and the rest of
+ * our work must go on. Beyond his share of our time, another user gets no answer.
+ */
 void hp_door_answer(struct hp_door *door, struct hp_members *members);
 
 /* Listens again when it is time. */

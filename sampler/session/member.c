@@ -229,6 +229,7 @@ static struct hp_segment *level_new(struct hp_members *members, const struct hp_
 		close(segment->fd);
 		segment->fd = fd;
 	}
+	fchmod(segment->fd, HP_LEVEL_MODE);
 	hp_segment_room(segment)->pid_namespace = hp_segment_room(members->segment)->pid_namespace;
 	HP_ASSERT(members->segments.count < HP_LEVELS_MAX);
 	members->levels[members->segments.count] = *level;

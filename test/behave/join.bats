@@ -119,3 +119,23 @@ joins()
 	echo "$way"
 	[ "$way" = "asked other" ]
 }
+
+# The helper's number may be taken by a setuid program after its end, and that has the descriptors that its user gave it.
+@test "join: a segment of fewer rights is not taken for the session's own" {
+	needs_root
+	way=$("$place/hotpath-run" bash -c '
+		export first=$$
+		helper=${HOTPATH_SESSION#*:}
+		setpriv --reuid=65534 --regid=65534 --clear-groups true
+		for fd in /proc/$helper/fd/*; do
+			[[ ${fd##*/} -gt 4 && $(readlink "$fd") = /memfd:hotpath* ]] && break
+		done
+		sleep 600 3<>"$fd" &
+		export HOTPATH_SESSION=${HOTPATH_SESSION%:*}:$!
+		readlink "$fd" >&2
+		"$0/way" cat /proc/self/maps
+		kill $!' "$place" 2>"$place/name")
+	echo "$way"
+	grep -q memfd:hotpath "$place/name"
+	[ "$way" = "asked same" ]
+}

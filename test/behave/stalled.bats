@@ -143,6 +143,29 @@ assert took < 5, took
 END
 }
 
+@test "stalled: another user who keeps connecting holds up neither the helper nor the exit" {
+	local token flood pid status=0
+	[ "$(id -u)" = 0 ] || skip "needs root: another user has to connect"
+	gcc -O1 -o "$T/flood" "$ROOT/test/behave/programs/flood.c"
+	mkfifo "$T/gate"
+	HOTPATH_EXIT_WAIT_MS=20000 "$HP_RUN" sh -c 'echo "$HOTPATH_SESSION" >"$1.session"; read -r line <"$1"; exit 3' \
+		sh "$T/gate" 2>"$T/err" &
+	pid=$!
+	eventually test -s "$T/gate.session"
+	token=$(cut -d : -f 1 "$T/gate.session")
+	"$T/flood" "hotpath-$token" 65534 >"$T/flooded" 3>&- &
+	flood=$!
+	eventually grep -q on "$T/flooded"
+	: >"$T/gate"
+	wait $pid || status=$?
+	kill $flood
+	wait $flood || true
+	cat "$T/err"
+	[ $status = 3 ]
+	grep -q '^\[hotpath\]' "$T/err"
+	run ! grep 'takes longer' "$T/err"
+}
+
 @test "stalled: a full stderr pipe stops neither the program nor the run's file" {
 	export HOTPATH_EXIT_WAIT_MS=3000 HOTPATH_METRICS_PORT=0
 	for how in "$T/preloaded" "$HP_RUN"; do
