@@ -416,9 +416,11 @@ static void unsampled_write(struct hp_report *report, FILE *out)
 			"took %s\n",
 			hp_format_time(&whole, (double)report->model.cpu_ns));
 	if (missed_ns && report->model.sampling.record.samples)
-		fprintf(out, "note      %s of %s CPU time had no sample: cpu shares exclude it\n",
+		fprintf(out, "note      %s of %s CPU time%s had no sample: cpu shares exclude it\n",
 			hp_format_time(&missed, (double)missed_ns),
-			hp_format_time(&whole, (double)report->model.cpu_ns));
+			hp_format_time(&whole, (double)report->model.cpu_ns),
+			report->model.sampling.record.has_kernel ? ""
+								 : ", including the kernel's,");
 }
 
 /* Clocks of times and of CPU time stand still meanwhile. */

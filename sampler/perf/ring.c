@@ -6,18 +6,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/base/proc.h"
+
 #define SIZE_MIN (size_t)65536
 #define WAKE_SHARE 4	/* of a ring, when we are woken */
 #define CPUS_MAX 4096
+#define MLOCK_KB "/proc/sys/kernel/perf_event_mlock_kb"
 #define LINE 64	/* of the processor's cache */
 
 void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config)
@@ -47,18 +52,62 @@ int hp_perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 static int ring_map(struct hp_perf_ring *ring, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *base;
+	void *base = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 
-	for (; size >= SIZE_MIN; size /= 2) {
-		base = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-		if (base == MAP_FAILED)
-			continue;
-		ring->page = base;
-		ring->data = (uint8_t *)base + page;
-		ring->size = size;
-		return 0;
-	}
-	return -errno;
+	if (base == MAP_FAILED)
+		return -errno;
+	ring->page = base;
+	ring->data = (uint8_t *)base + page;
+	ring->size = size;
+	return 0;
+}
+
+static void ring_unmap(struct hp_perf_ring *ring)
+{
+	if (ring->page)
+		munmap(ring->page, (size_t)(ring->data - (uint8_t *)ring->page) + ring->size);
+	ring->page = NULL;
+}
+
+/* All have the same size: a thread may run on any CPU. */
+static int rings_map(struct hp_perf_rings *rings, size_t size)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < rings->count && !error; i++)
+		error = ring_map(&rings->list[i], size);
+	for (uint32_t i = 0; i < rings->count && error; i++)
+		ring_unmap(&rings->list[i]);
+	return error;
+}
+
+static bool may_lock(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	return syscall(SYS_capget, &header, data) == 0 &&
+	       data[0].effective & UINT32_C(1) << CAP_IPC_LOCK;
+}
+
+/*
+ * The share of a ring in what an ordinary user may lock (perf_mmap in the kernel): mlock_kb for
+ * each CPU and user, and beyond that RLIMIT_MEMLOCK. Other sessions may have some of it.
+ */
+static size_t size_fair(uint32_t rings, size_t size)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), all;
+	struct rlimit locked;
+	long kb;
+
+	if (may_lock() || !rings || !hp_proc_read_number(MLOCK_KB, &kb) || kb < 0 ||
+	    getrlimit(RLIMIT_MEMLOCK, &locked) < 0)
+		return size;
+	all = ((uint64_t)kb << 10) * rings;
+	all = locked.rlim_cur > UINT64_MAX / 2 ? UINT64_MAX / 2 : all + locked.rlim_cur;
+	while (size > SIZE_MIN && size + page > all / rings)
+		size /= 2;
+	return size;
 }
 
 static int ring_init(struct hp_perf_ring *ring, uint32_t cpu, size_t size)
@@ -71,7 +120,7 @@ static int ring_init(struct hp_perf_ring *ring, uint32_t cpu, size_t size)
 	attr.wakeup_watermark = (uint32_t)(size / WAKE_SHARE);
 	*ring = (struct hp_perf_ring){ .cpu = cpu, .time = UINT64_MAX };
 	ring->fd = hp_perf_open(&attr, 0, (int)cpu, -1);
-	return ring->fd < 0 ? ring->fd : ring_map(ring, size);
+	return ring->fd < 0 ? ring->fd : 0;
 }
 
 /* The numbers of online CPUs: "0-3,8". */
@@ -106,6 +155,7 @@ int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size)
 	uint32_t count = online(cpus, CPUS_MAX);
 	int error = 0;
 
+	size = size_fair(count, size);
 	memset(rings, 0, sizeof(*rings));
 	rings->list = calloc(count, sizeof(*rings->list));
 	rings->copy = malloc(HP_PERF_RECORD_MAX);
@@ -122,6 +172,8 @@ int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size)
 	}
 	if (!error && !rings->count)
 		error = -ENODEV;
+	for (; !error && (error = rings_map(rings, size)) && size > SIZE_MIN; size /= 2)
+		error = 0;
 	if (error)
 		hp_perf_rings_release(rings);
 	return error;
@@ -132,9 +184,7 @@ void hp_perf_rings_release(struct hp_perf_rings *rings)
 	for (uint32_t i = 0; i < rings->count; i++) {
 		struct hp_perf_ring *ring = &rings->list[i];
 
-		if (ring->page)
-			munmap(ring->page,
-			       (size_t)(ring->data - (uint8_t *)ring->page) + ring->size);
+		ring_unmap(ring);
 		if (ring->fd >= 0)
 			close(ring->fd);
 	}

@@ -61,7 +61,7 @@ struct hp_perf_rings {
 };
 
 /*
- * Rings of up to `size` bytes, a power of two, on all CPUs; smaller ones if
+ * Rings of up to `size` bytes, a power of two, on all CPUs; smaller ones, of the same size, if
  * the kernel does not permit that much.  Returns 0 or -errno.
  */
 int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size);

@@ -525,6 +525,8 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 	sample_read(samples, record, &s);
 	if (hp_space_is_ours(&samples->spaces, s.pid))
 		return;
+	if (samples->second_from && s.id >= samples->second_from)
+		return;
 	samples->is_complete = samples->is_cut = false;
 	if (samples->wait_id_room && *wait_id_slot(samples, s.id)) {
 		if (!is_foreign(samples, s.pid))

@@ -88,6 +88,7 @@ struct hp_perf {
 	struct hp_perf_crowd crowd;
 	bool is_first;	/* the rate is that of the first second of CPU time */
 	struct hp_whole whole;
+	bool is_renewing;	/* threads get other events; meanwhile they have both */
 	bool is_wide;	/* threads have no events: those of the CPUs report everything */
 	uint32_t met;	/* members that were examined */
 	uint32_t stack_size;	/* initially, bytes */

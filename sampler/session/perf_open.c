@@ -23,6 +23,7 @@
 #define ROUNDS_MAX 8	/* searches for threads that started meanwhile */
 #define ALL_TASKS UINT32_MAX	/* instead of a thread: everything that the CPU runs */
 #define BURST_STACK 4096u	/* bytes of the stack with each switch */
+#define READ_EVERY 8	/* threads that get events, until the rings are read */
 #define BORN_NS 500000	/* a record may be written this long after its time */
 
 /* ---- which event ---- */
@@ -195,6 +196,8 @@ static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	perf->is_open = true;
 	if (!perf->samples.born_from)
 		ioctl(fd, PERF_EVENT_IOC_ID, &perf->samples.born_from);
+	if (perf->is_renewing && !perf->samples.second_from)
+		perf->samples.second_from = perf->samples.born_from;
 	counts_open(perf, tid, ring->cpu, fd);
 	if (perf->has_waits && (perf->has_kernel || perf->burst.is_on))
 		wait_open(perf, tid, ring);
@@ -235,6 +238,11 @@ static bool append(uint32_t **list, uint32_t *count, uint32_t *room, uint32_t ti
 	}
 	(*list)[(*count)++] = tid;
 	return true;
+}
+
+static void rings_read(struct hp_perf *perf)
+{
+	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
 }
 
 /* The threads that were in no list before. */
@@ -288,6 +296,9 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 		a->error = thread_open(perf, a->tids[i]);
 		if (!a->error)
 			a->own[a->own_count++] = a->tids[i];
+		/* Hundreds of threads take longer than the rings hold. */
+		if (perf->is_renewing && i % READ_EVERY == 0)
+			rings_read(perf);
 		if (a->error == -ESRCH)	/* it has ended */
 			a->error = 0;
 	}
@@ -340,16 +351,6 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 	return error;
 }
 
-/*
- * Earlier forks of a thread without events inherited none.  From now on its
- * forks do, and a record in the rings shows them, so the rings are read between
- * the list and the check against known threads.
- */
-static void rings_settle(struct hp_perf *perf)
-{
-	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
-}
-
 static void child_open(struct hp_perf *perf, uint32_t child)
 {
 	/* Until our parent has ended, we are the program's grandchild. */
@@ -370,7 +371,12 @@ static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
 	hp_proc_task_path(path, pid, tid, "children");
 	if (hp_proc_read(path, list, sizeof(list)) <= 0)
 		return;
-	rings_settle(perf);
+	/*
+	 * Earlier forks of a thread without events inherited none.  From now on its
+	 * forks do, and a record in the rings shows them, so the rings are read between
+	 * the list and the check against known threads.
+	 */
+	rings_read(perf);
 	for (;;) {
 		uint32_t child = (uint32_t)strtoul(next, &next, 10);
 
@@ -400,7 +406,7 @@ static void children_of_process(struct hp_perf *perf, uint32_t pid)
 		uint32_t child = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
 		if (child && is_child(child, pid)) {
-			rings_settle(perf);
+			rings_read(perf);
 			child_open(perf, child);
 		}
 	}
@@ -428,18 +434,39 @@ void hp_perf_open_children(struct hp_perf *perf, uint32_t pid)
 		children_of_process(perf, pid);
 }
 
-void hp_perf_open_again(struct hp_perf *perf)
+/* Records that are read meanwhile may change the list. */
+static uint32_t *alive(const struct hp_spaces *spaces, uint32_t *count)
 {
-	const struct hp_spaces *spaces = &perf->samples.spaces;
-	struct hp_perf_fds old = perf->fds, old_waits = perf->wait_fds;
+	uint32_t *pids = NULL, room = 0;
 
-	memset(&perf->fds, 0, sizeof(perf->fds));
-	memset(&perf->wait_fds, 0, sizeof(perf->wait_fds));
-	perf->is_wide = false;
+	*count = 0;
 	for (int i = 0; i < HP_SPACE_BUCKETS; i++)
 		for (const struct hp_space *s = spaces->buckets[i]; s; s = s->next)
 			if (!s->is_ended)
-				hp_perf_open_process(perf, s->pid);
+				append(&pids, count, &room, s->pid);
+	return pids;
+}
+
+/*
+ * A thread has its old events until all threads have new ones, so that no report is missed. The
+ * new samples are dropped meanwhile: they would count twice.
+ */
+void hp_perf_open_again(struct hp_perf *perf)
+{
+	struct hp_perf_fds old = perf->fds, old_waits = perf->wait_fds;
+	uint32_t count, *pids = alive(&perf->samples.spaces, &count);
+
+	memset(&perf->fds, 0, sizeof(perf->fds));
+	memset(&perf->wait_fds, 0, sizeof(perf->wait_fds));
+	perf->is_renewing = old.count > 0;
+	perf->is_wide = false;
+	for (uint32_t i = 0; i < count; i++)
+		hp_perf_open_process(perf, pids[i]);
+	free(pids);
+	if (perf->is_renewing)
+		rings_read(perf);
+	perf->is_renewing = false;
+	perf->samples.second_from = 0;
 	hp_perf_fds_close(&old);
 	hp_perf_fds_close(&old_waits);
 }

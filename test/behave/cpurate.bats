@@ -199,6 +199,27 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.6 * e < t + l < 1.15 * e)")" = True ]
 }
 
+@test "rate: an ordinary user has samples from all CPUs, even if no memory may be locked" {
+	local locked
+
+	[ "$(id -u)" = 0 ] || skip "only root can become somebody else"
+	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
+	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/busy" "$other" 2>/dev/null || true
+	chmod -R a+rwX "$other"
+	# A ring for each CPU: what one takes, the others lack.
+	for locked in "$(ulimit -l)" 64 0; do
+		(ulimit -l $locked && HOTPATH_REPORT=functions-cpu HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
+			HOTPATH_OUTPUT_PATH="$other/json" setpriv --reuid=65534 --regid=65534 --clear-groups \
+			"$other/hotpath-run" "$other/busy" 200)
+		cp "$other/json" "$T/json"
+		asked "a['functions_cpu'].get('sample_count', 0)"
+	done >"$T/counts"
+	rm -rf "$other"
+	cat "$T/counts"
+	grep -q '^[1-9]' "$T/counts" || skip "perf_event_open is not for ordinary users here"
+	[ "$(grep -c '^[1-9]' "$T/counts")" = 3 ]
+}
+
 @test "rate: threads that switch often are sampled less often, for the same CPU time, with a note" {
 	compile turns -O2 -fno-instrument-functions <<-'END'
 		#include <stdio.h>
