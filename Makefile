@@ -76,7 +76,7 @@ $(B)/truth/libhotpath.so: $(TRUTH_O)
 $(B)/truth/%.o: %.c $(B)/flags
 	$(call compile,$(PIC) -DHP_TRUTH)
 # The same objects with calls that a test can make fail (test/fault).
-FAULTY := $(addprefix $(B)/fault/,libhotpath.so hotpath-sampler hotpath hotpath-live)
+FAULTY := $(addprefix $(B)/fault/,libhotpath.so hotpath-sampler hotpath hotpath-run hotpath-live)
 FAULT_WRAP = $(shell sed -n 's/^\([a-z_0-9]*\) .*/-Wl,--wrap=\1/p' test/fault/wrap.list)
 $(B)/fault/libhotpath.so: $(LIB_O) $(B)/fault/libhotpath.so.o
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,-z,now -Wl,--as-needed -Wl,--version-script=preload/versions.map \
@@ -85,6 +85,8 @@ $(B)/fault/hotpath-sampler: $(SAMPLER_O) $(B)/fault/hotpath-sampler.o
 	$(Q)$(CC) $(FAULT_WRAP) -pie $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath-sampler.entry.o
 $(B)/fault/hotpath: $(REPORT_O) $(B)/fault/hotpath.o
 	$(Q)$(CC) $(FAULT_WRAP) -pie $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath.entry.o $(REPORT_LIBS)
+$(B)/fault/hotpath-run: $(RUN_O) $(B)/fault/hotpath-run.o $(B)/obj/libreport.a
+	$(Q)$(CC) $(FAULT_WRAP) -pie $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath-run.entry.o
 $(B)/fault/hotpath-live: $(LIVE_O) $(B)/fault/hotpath-live.o
 	$(Q)$(CC) $(FAULT_WRAP) -pie $(LDFLAGS) -o $@ $^ $(B)/fault/hotpath-live.entry.o $(LIVE_LIBS)
 $(B)/fault/%.o: test/fault/fault.c test/fault/fault.S test/fault/wrap.list

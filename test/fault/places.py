@@ -2,7 +2,7 @@
 """places.py - the places in our code whose call may fail, read from the code, and the orders for them (fault.c)."""
 import collections, mmap, os, re, struct, subprocess
 
-PARTS = ("libhotpath.so", "hotpath-sampler", "hotpath", "hotpath-live")
+PARTS = ("libhotpath.so", "hotpath-sampler", "hotpath", "hotpath-run", "hotpath-live")
 SLOTS_AT, SLOT = 4096, 16
 # Called for the program, which requested just that.
 PASSED_ON = {("libhotpath.so", name) for name in ("malloc", "calloc", "realloc")}

@@ -54,7 +54,7 @@ EXEMPT = {("segment/segment.c", "fstat"), ("segment/segment.c", "pread"),
           # Before the program starts, `hotpath run` reports why it does not, as a shell would, or
           # that it lost its child.
           ("report/doctor/program.c", "stat"), ("report/doctor/program.c", "access"), ("report/command/run.c", "calloc"),
-          ("report/command/run.c", "wait4")}
+          ("report/command/follow.c", "wait4")}
 
 
 def free_port():
@@ -69,9 +69,8 @@ class Bench:
         self.folder = tempfile.mkdtemp(prefix="sites.")
         self.build = os.path.join(self.folder, "build")
         os.mkdir(self.build)
-        # `hotpath-run` is `hotpath`, which checks its own name.
         for name in os.listdir(build):
-            faulty = os.path.join(build, "fault", "hotpath" if name == "hotpath-run" else name)
+            faulty = os.path.join(build, "fault", name)
             source = faulty if os.path.isfile(faulty) else os.path.join(build, name)
             if os.path.isfile(source):
                 shutil.copy(source, os.path.join(self.build, name))
