@@ -32,4 +32,16 @@ static inline uint64_t hp_clock_ordered(const struct hp_local *me)
 	return hp_clock(me);
 }
 
+/*
+ * At the start and the end of a timed call. At the start, loads of ours may be pending, too: among
+ * 20,000 functions, an empty one was reported at 150 ns, and so it was never sampled. If every call
+ * is timed, an ordered reading at each would add half the cost again. So HOTPATH_TIMING=exact
+ * charges the last instructions of a function shorter than some 100 ns to its caller, and what our
+ * hook still waits for to the function.
+ */
+static inline uint64_t hp_clock_timed(const struct hp_local *me)
+{
+	return HP_LIKELY(me->is_exact) ? hp_clock(me) : hp_clock_ordered(me);
+}
+
 #endif

@@ -64,7 +64,7 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
 		hp_leave_tallied(me, f, row);
 		return;
 	}
-	now = hp_leave_clock(me);
+	now = hp_clock_timed(me);
 	exact = hp_leave_duration(me, f->start, now, me->less_timed);
 	ticks = hp_leave_at_least_1(exact);
 	if (HP_TRUTH_ALL && f->weight == 0) {
@@ -209,11 +209,7 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 	/* The exit's stores are in flight while the clock is read. */
 	__builtin_prefetch(function->groups, 0);
 	if (HP_LIKELY(f->weight == 1)) {
-		/*
-		 * If every call is timed, the previous exit has already waited, or little of
-		 * the caller's work is pending. Before a sampled call there may be much.
-		 */
-		uint64_t now = hp_clock(me);
+		uint64_t now = hp_clock_timed(me);
 
 		if (HP_UNLIKELY(hp_calls_now(me) != me->last_calls))
 			now = hp_gap_end(me, f - 1, now, me->gap_mode);

@@ -363,7 +363,7 @@ __attribute__((noinline)) void hp_leave_tallied(struct hp_local *me, struct hp_f
 						struct hp_row *row)
 {
 	bool is_timed = HP_TRUTH_ALL || (f->weight & ~HP_WEIGHT_TALLY) != 0;
-	uint64_t now = is_timed ? hp_leave_clock(me) : 0;
+	uint64_t now = is_timed ? hp_clock_timed(me) : 0;
 	uint64_t cost = hp_tally_end(me, f, now);
 
 	if (HP_TRUTH_ALL && f->weight == 0)
@@ -388,11 +388,11 @@ void hp_leave(struct hp_local *me, struct hp_frame *f)
 	} else if (f->weight & HP_WEIGHT_TALLY)
 		hp_leave_tallied(me, f, row);
 	else if (f->weight != 0)
-		hp_leave_timed(me, f, hp_leave_clock(me));
+		hp_leave_timed(me, f, hp_clock_timed(me));
 	else {
 		if (HP_TRUTH_ALL)
 			hp_truth_leave(me, f,
-				       hp_leave_duration(me, f->reserved[0], hp_leave_clock(me),
+				       hp_leave_duration(me, f->reserved[0], hp_clock_timed(me),
 							 me->less_sampled));
 		hp_leave_counted(me, f, row, hp_row_gist(row));
 	}

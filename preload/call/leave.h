@@ -118,16 +118,6 @@ static inline uint64_t hp_leave_at_least_1(int64_t ticks)
 	return (uint64_t)(ticks - ((ticks - 1) & ((ticks - 1) >> 63)));
 }
 
-/*
- * If every call is timed, an ordered clock reading at each would add half the
- * cost again. So HOTPATH_TIMING=exact charges the last instructions of a
- * function shorter than some 100 ns to its caller.
- */
-static inline uint64_t hp_leave_clock(const struct hp_local *me)
-{
-	return HP_LIKELY(me->is_exact) ? hp_clock(me) : hp_clock_ordered(me);
-}
-
 static inline void hp_leave_end(struct hp_local *me, struct hp_frame *f, uint64_t now,
 				int64_t exact)
 {

@@ -171,6 +171,19 @@ parent()
 	up_to_3 scale
 }
 
+# They are sampled after the first 64 calls, if they are known to be short.
+empty_is_sampled()
+{
+	HOTPATH_REPORT=functions-timing HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/r.json \
+		HOTPATH_FUNCTIONS_LIMIT=0 HOTPATH_LOGS_LIMIT=0 "$HP_RUN" "$T/cold"
+	judge sampled "$T/r.json" 50
+}
+
+@test "adaptive: waiting for our own data is not the time of 8000 empty functions" {
+	gcc -O2 -g -o "$T/cold" "$ROOT/test/behave/programs/cold.c"
+	up_to_3 empty_is_sampled
+}
+
 @test "adaptive: 94 % of the printed intervals hold the truth" {
 	only_in_full
 	up_to_3 intervals 20

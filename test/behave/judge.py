@@ -11,6 +11,7 @@
   parent NS ALLOWED_PERCENT REPORT...     the least total of parent() beside NS
   cost NS SAID REPORT                     most of what the hooks cost is not in parent()'s total
   known ALLOWED_PERCENT SAID REPORT       times of all functions, on a clock that the program made
+  sampled REPORT MOST_PERCENT             at most this share of all calls was timed
   intervals SAID REPORT                   "IN ALL", as inside
   ranks P50=ALLOWED_PERCENT,... SAID REPORT    percentiles
 
@@ -252,6 +253,15 @@ def known(allowed_percent, said_path, report_path):
     return good
 
 
+def sampled(report_path, most_percent):
+    with open(report_path) as file:
+        rows = json.load(file)["functions_timing"]["raw"]
+    calls, timed = (sum(row[key] for row in rows) for key in ("calls", "sampled_calls"))
+    good = 0 < timed <= calls * float(most_percent) / 100
+    print(f"  {timed} of {calls} calls of {len(rows)} functions were timed {verdict(good)}")
+    return good
+
+
 def intervals(said_path, report_path):
     """
     For estimated ones. If all calls are alike an interval has almost no width, and preempted
@@ -286,7 +296,7 @@ def ranks(allowed, said_path, report_path):
 
 COMMANDS = {command.__name__: command
             for command in (percentiles, scale, inside, stall, wait, parent, cost, known,
-                            intervals, ranks)}
+                            sampled, intervals, ranks)}
 
 if __name__ == "__main__":
     sys.exit(not COMMANDS[sys.argv[1]](*sys.argv[2:]))
