@@ -194,6 +194,7 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 	struct hp_function *function;
 
 	if (HP_UNLIKELY(gist == &hp_row_alias_gist)) {
+		row->calls++;	/* only hp_row_find reads it */
 		row = hp_row_meant(row);
 		gist = hp_row_gist(row);
 		if (HP_LIKELY(gist->one_in != 0) && (int32_t)--me->countdown > 0) {

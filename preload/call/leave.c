@@ -426,6 +426,7 @@ static bool is_slow_path_left(const struct hp_local *me, uintptr_t cfa)
  */
 void hp_leave_recover(struct hp_local *me)
 {
+	hp_row_recover(me);
 	hp_stack_recover(me);
 	hp_stack_return(me);
 	hp_gate_open(me, hp_clock(me));

@@ -154,6 +154,7 @@ struct hp_local {
 	uint32_t known_shift;
 	uint32_t known_count;
 	uint32_t row_count;	/* places taken */
+	struct hp_row *moving;	/* it may be in no place, see row.c; NULL = none */
 	uint32_t tid;
 	uint32_t user;	/* see hp_part.user */
 	uint32_t leaves;	/* of slow exits, see hp_cost_renew */

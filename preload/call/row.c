@@ -28,6 +28,8 @@
 
 #define HP_ROWS_FIRST 10	/* log2 of the places for rows of a new thread */
 #define HP_KNOWN_FIRST 8
+#define HP_OFTEN 64	/* calls of a row before it may take the first place of its key, */
+#define HP_MORE_OFTEN 2	/* and how many times as many as the one there */
 #define HP_ADOPTED 1	/* low bit of a key that is the address of a function record */
 
 static bool is_parked(uintptr_t fn)
@@ -166,6 +168,42 @@ static struct hp_row *unpark(const struct hp_local *me, uintptr_t above, uintptr
 		return row;
 	}
 	return NULL;
+}
+
+/*
+ * Exchanges two rows of one run of used places, so both are still found. A signal handler may jump
+ * away halfway: then hp_row_recover puts `moving` back. In this order for hp_row_forget.
+ */
+static void exchange(struct hp_local *me, struct hp_row **first, struct hp_row **later)
+{
+	struct hp_row *row = *later;
+
+	__atomic_store_n(&me->moving, *first, __ATOMIC_RELAXED);
+	atomic_thread_fence(memory_order_release);
+	*first = row;
+	atomic_thread_fence(memory_order_release);
+	*later = me->moving;
+	__atomic_store_n(&me->moving, NULL, __ATOMIC_RELEASE);
+}
+
+/*
+ * The hooks check only the first place of a key. If the row there is called less often than the
+ * one at `place`, they change places, unless an object was unloaded: see hp_row_forget.
+ */
+static void to_first(struct hp_local *me, struct hp_row **place)
+{
+	const struct hp_row *row = *place;
+	struct hp_row **first = &me->rows[hp_row_index(me, row->above, row->fn)];
+	uint64_t since;
+
+	if (first == place || row->calls < HP_OFTEN ||
+	    row->calls / HP_MORE_OFTEN <= (*first)->calls || hp_module_generation() != 0)
+		return;
+	since = hp_clock(me);
+	if (!hp_gate_shut(me))
+		return;
+	exchange(me, first, place);
+	hp_gate_open(me, since);
 }
 
 static struct hp_row **table_new(uint64_t count)
@@ -545,6 +583,7 @@ static struct hp_row *row_make(struct hp_local *me, struct hp_row *parent, uintp
 
 struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t fn)
 {
+	struct hp_row **place;
 	struct hp_row *row;
 	uint64_t since;
 	bool shut;
@@ -553,9 +592,12 @@ struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t
 	/* A handler that interrupted a hook may find a frame that is claimed but not filled. */
 	if (HP_UNLIKELY(!parent))
 		parent = me->root;
-	row = *place_of(me, (uintptr_t)parent, fn);
-	if (HP_LIKELY(row != &nothing))
+	place = place_of(me, (uintptr_t)parent, fn);
+	row = *place;
+	if (HP_LIKELY(row != &nothing)) {
+		to_first(me, place);
 		return row;
+	}
 	saved = errno;
 	since = hp_clock(me);
 	shut = hp_gate_shut(me);
@@ -564,6 +606,15 @@ struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t
 		hp_gate_open(me, since);
 	errno = saved;
 	return row;
+}
+
+void hp_row_recover(struct hp_local *me)
+{
+	struct hp_row *row = me->moving;
+
+	me->moving = NULL;
+	if (row)
+		table_put(me, row);
 }
 
 /* --- histograms --- */
@@ -678,13 +729,34 @@ void hp_row_release(struct hp_local *me)
 	hp_pages_release(me->known, (UINT64_C(1) << (64 - me->known_shift)) * sizeof(*me->known));
 }
 
+static void park(struct hp_row *row, uintptr_t begin, uintptr_t end)
+{
+	if (row->fn >= begin && row->fn < end)
+		row->fn |= HP_PARKED;
+}
+
+static void park_all(const struct hp_local *me, uintptr_t begin, uintptr_t end)
+{
+	for (uint64_t i = 0; i <= me->rows_last; i++)
+		park(me->rows[i], begin, end);
+	atomic_thread_fence(memory_order_acquire);
+}
+
+/*
+ * The thread may be exchanging two rows, for the last time, since it knows of the unloaded object
+ * by the next. If that began after the first pass, both were seen. If it has ended before the
+ * second one, both will be. Otherwise one is `moving`.
+ */
 void hp_row_forget(struct hp_local *me, uintptr_t begin, uintptr_t end)
 {
 	uint64_t known = UINT64_C(1) << (64 - me->known_shift);
+	struct hp_row *moving;
 
-	for (uint64_t i = 0; i <= me->rows_last; i++)
-		if (me->rows[i]->fn >= begin && me->rows[i]->fn < end)
-			me->rows[i]->fn |= HP_PARKED;
+	park_all(me, begin, end);
+	moving = __atomic_load_n(&me->moving, __ATOMIC_ACQUIRE);
+	if (moving)
+		park(moving, begin, end);
+	park_all(me, begin, end);
 	for (uint64_t i = 0; i < known; i++)
 		if (me->known[i].fn >= begin && me->known[i].fn < end)
 			me->known[i].fn |= HP_PARKED;

@@ -60,6 +60,9 @@ static inline struct hp_function *hp_row_function(const struct hp_local *me,
  */
 struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t fn);
 
+/* A jump left the slow path halfway: no row is lost. */
+void hp_row_recover(struct hp_local *me);
+
 /* Tables, root row and `<other>`; existing records of the block are found.  False = no memory. */
 bool hp_row_init(struct hp_local *me);
 
