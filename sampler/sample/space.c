@@ -4,8 +4,10 @@
  */
 #include "sampler/sample/space.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -656,6 +658,14 @@ void hp_space_end(struct hp_spaces *spaces, uint32_t pid)
 		return;
 	space->is_ended = true;
 	spaces->ended++;
+}
+
+void hp_spaces_check(struct hp_spaces *spaces)
+{
+	for (int i = 0; i < HP_SPACE_BUCKETS; i++)
+		for (const struct hp_space *s = spaces->buckets[i]; s; s = s->next)
+			if (!s->is_ended && kill((pid_t)s->pid, 0) < 0 && errno == ESRCH)
+				hp_space_end(spaces, s->pid);
 }
 
 /* ---- /proc/PID/maps ---- */

@@ -81,6 +81,9 @@ struct hp_space *hp_space_known(const struct hp_spaces *spaces, uint32_t pid);
 /* False for unknown processes, too. */
 bool hp_space_is_ours(const struct hp_spaces *spaces, uint32_t pid);
 
+/* Records were lost: processes may have ended without one. */
+void hp_spaces_check(struct hp_spaces *spaces);
+
 /* Updates from the kernel's records. */
 void hp_space_fork(struct hp_spaces *spaces, uint32_t pid, uint32_t parent);
 void hp_space_exec(struct hp_spaces *spaces, uint32_t pid);

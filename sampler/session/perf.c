@@ -241,12 +241,26 @@ static struct hp_whole_use use_of_all(const struct hp_perf *perf)
 	return all;
 }
 
-uint32_t hp_perf_threads(const struct hp_perf *perf)
+/* Children of vfork() have no record of their own, but events like others. */
+static uint32_t processes_alive(struct hp_perf *perf)
 {
-	return use_of_all(perf).threads;
+	struct hp_spaces *spaces = &perf->samples.spaces;
+
+	if (perf->checked_lost != perf->samples.lost) {
+		perf->checked_lost = perf->samples.lost;
+		hp_spaces_check(spaces);
+	}
+	return spaces->count - spaces->ended;
 }
 
-bool hp_perf_is_crowd(const struct hp_perf *perf)
+uint32_t hp_perf_threads(struct hp_perf *perf)
+{
+	uint32_t threads = use_of_all(perf).threads, processes = processes_alive(perf);
+
+	return threads > processes ? threads : processes;
+}
+
+bool hp_perf_is_crowd(struct hp_perf *perf)
 {
 	return hp_perf_threads(perf) > CROWD;
 }

@@ -98,6 +98,7 @@ struct hp_perf {
 	struct hp_interrupt interrupt;
 	uint32_t own_most;	/* threads of a process that get their own events, */
 	bool has_more;	/* and there were more */
+	uint64_t checked_lost;	/* records, when the processes that may have ended were last checked */
 	uint32_t trim_at;	/* with this many descriptors of events, ended threads are searched for */
 };
 
@@ -135,11 +136,11 @@ bool hp_perf_whole_prepare(struct hp_perf *perf);
  */
 bool hp_perf_wide(struct hp_perf *perf);
 
-/* Threads of all processes that are alive. */
-uint32_t hp_perf_threads(const struct hp_perf *perf);
+/* Threads of all processes that are alive, or those processes if they are more. */
+uint32_t hp_perf_threads(struct hp_perf *perf);
 
 /* Then reopening events takes long, and threads that start or end wait for it in the kernel. */
-bool hp_perf_is_crowd(const struct hp_perf *perf);
+bool hp_perf_is_crowd(struct hp_perf *perf);
 
 /* Reads all that is available; samples of members that joined since are taken from now on. */
 void hp_perf_read(struct hp_perf *perf);

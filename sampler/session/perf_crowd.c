@@ -101,6 +101,12 @@ static void count(struct hp_perf *perf)
 		begin(perf, threads);
 }
 
+void hp_perf_crowd_begin(struct hp_perf *perf)
+{
+	if (can_begin(perf))
+		begin(perf, HP_CROWD_MANY);
+}
+
 void hp_perf_crowd_look(struct hp_perf *perf)
 {
 	if (can_begin(perf) &&

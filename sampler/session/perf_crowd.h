@@ -19,6 +19,9 @@
 
 #define HP_CROWD_MANY 256u	/* threads alive */
 
+/* There are many already, in processes that have no events yet. */
+void hp_perf_crowd_begin(struct hp_perf *perf);
+
 /* Records were read: threads may have become many. */
 void hp_perf_crowd_look(struct hp_perf *perf);
 

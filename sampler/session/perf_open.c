@@ -16,6 +16,7 @@
 #include "sampler/perf/count.h"
 #include "sampler/base/proc.h"
 #include "sampler/sample/open.h"
+#include "sampler/session/perf_crowd.h"
 #include "segment/clock.h"
 #include "segment/newer.h"
 
@@ -351,7 +352,19 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 	return error;
 }
 
-static void child_open(struct hp_perf *perf, uint32_t child)
+/* Processes whose children are searched for next. */
+struct search {
+	uint32_t *pids;
+	uint32_t count;
+	uint32_t room;
+	uint32_t opened;	/* processes that got events of their own */
+};
+
+/*
+ * One with a record was forked by a process with events, and so are all below it. Without events of
+ * threads, only the search shows which processes belong to the session.
+ */
+static void child_open(struct hp_perf *perf, struct search *search, uint32_t child)
 {
 	/* Until our parent has ended, we are the program's grandchild. */
 	if (child == (uint32_t)getpid())
@@ -359,11 +372,15 @@ static void child_open(struct hp_perf *perf, uint32_t child)
 	if (!hp_space_known(&perf->samples.spaces, child)) {
 		hp_space_of(&perf->samples.spaces, child);
 		hp_perf_open_process(perf, child);
+		search->opened++;
+	} else if (!perf->is_wide) {
+		return;
 	}
-	hp_perf_open_children(perf, child);
+	append(&search->pids, &search->count, &search->room, child);
 }
 
-static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
+static void children_of_thread(struct hp_perf *perf, struct search *search, uint32_t pid,
+			       uint32_t tid)
 {
 	char path[64], list[4096];
 	char *next = list;
@@ -382,7 +399,7 @@ static void children_of_thread(struct hp_perf *perf, uint32_t pid, uint32_t tid)
 
 		if (!child)
 			return;
-		child_open(perf, child);
+		child_open(perf, search, child);
 	}
 }
 
@@ -397,7 +414,7 @@ static bool is_child(uint32_t child, uint32_t pid)
 }
 
 /* Those of all its threads, which are more than there are processes, as a rule. */
-static void children_of_process(struct hp_perf *perf, uint32_t pid)
+static void children_of_process(struct hp_perf *perf, struct search *search, uint32_t pid)
 {
 	struct dirent *entry;
 	DIR *folder = opendir("/proc");
@@ -407,14 +424,14 @@ static void children_of_process(struct hp_perf *perf, uint32_t pid)
 
 		if (child && is_child(child, pid)) {
 			rings_read(perf);
-			child_open(perf, child);
+			child_open(perf, search, child);
 		}
 	}
 	if (folder)
 		closedir(folder);
 }
 
-void hp_perf_open_children(struct hp_perf *perf, uint32_t pid)
+static void children_open(struct hp_perf *perf, struct search *search, uint32_t pid)
 {
 	struct dirent *entry;
 	uint32_t threads = 0;
@@ -426,12 +443,35 @@ void hp_perf_open_children(struct hp_perf *perf, uint32_t pid)
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
 		if (tid && ++threads <= THREADS_FEW)
-			children_of_thread(perf, pid, tid);
+			children_of_thread(perf, search, pid, tid);
 	}
 	if (folder)
 		closedir(folder);
 	if (threads > THREADS_FEW)
-		children_of_process(perf, pid);
+		children_of_process(perf, search, pid);
+}
+
+/* True if the rest gets no events of its own. */
+static bool are_too_many(struct hp_perf *perf, struct search *search, uint32_t pid)
+{
+	if (perf->is_wide || search->opened < perf->own_most)
+		return false;
+	hp_perf_crowd_begin(perf);
+	/* All once more: those that were known have not been searched. */
+	if (perf->is_wide)
+		append(&search->pids, &search->count, &search->room, pid);
+	return !perf->is_wide && search->opened >= perf->own_most;
+}
+
+void hp_perf_open_children(struct hp_perf *perf, uint32_t pid)
+{
+	struct search search = { .pids = NULL };
+
+	append(&search.pids, &search.count, &search.room, pid);
+	/* Not by recursion: each may be the child of the one before, and there may be thousands. */
+	while (search.count && !are_too_many(perf, &search, pid))
+		children_open(perf, &search, search.pids[--search.count]);
+	free(search.pids);
 }
 
 /* Records that are read meanwhile may change the list. */

@@ -20,7 +20,10 @@ bool hp_perf_is_forbidden(int error);
  */
 int hp_perf_open_process(struct hp_perf *perf, uint32_t pid);
 
-/* Processes that it had forked before it got its events, and their forks. */
+/*
+ * Processes that it had forked before it got its events, and their forks. Many of them do not get
+ * their own: see perf_crowd.h.
+ */
 void hp_perf_open_children(struct hp_perf *perf, uint32_t pid);
 
 /* Every process with events gets new ones, with the current `attr`. */

@@ -222,3 +222,12 @@ helper_files()
 		assert burn["late_burn"] > 0.1e9
 	EOP
 }
+
+# The search for processes without events followed each to its child, and the helper's stack was too small for it.
+@test "crowd: processes that are each the child of the one before do not end the helper" {
+	local status=0
+	gcc -O1 -o "$T/chain" "$ROOT/test/behave/programs/vfork_chain.c"
+	HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/chain" 4000 || status=$?
+	[ $status != 77 ] || skip "no 4000 processes here"
+	[ $status = 0 ]
+}
