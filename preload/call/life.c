@@ -29,6 +29,7 @@
 #include "preload/guest/self.h"
 #include "preload/guest/free_list.h"
 #include "preload/guest/ticks.h"
+#include "preload/guest/tid.h"
 #include "preload/thread/level.h"
 #include "preload/thread/end.h"
 #include "preload/thread/process.h"
@@ -64,7 +65,7 @@ static void identify(struct hp_local *me)
 {
 	struct hp_block *block = me->block;
 
-	me->tid = hp_confine_tid();
+	me->tid = hp_tid();
 	me->drops = __atomic_load_n(&hp_drops, __ATOMIC_RELAXED);
 	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_clock(me);
 	if (me->gap == 0)

@@ -19,6 +19,7 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
+#include "preload/guest/tid.h"
 
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -164,7 +165,7 @@ static void bounds(uintptr_t cfa, uintptr_t *low, uintptr_t *high)
 	uintptr_t end = (uintptr_t)pthread_self();
 	uintptr_t size;
 
-	if (&__libc_stack_end && hp_self_is_main())
+	if (&__libc_stack_end && hp_tid_is_main())
 		end = (uintptr_t)__libc_stack_end + 65536;
 	if (!hp_is_confined())
 		getrlimit(RLIMIT_STACK, &limit);

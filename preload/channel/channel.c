@@ -22,6 +22,7 @@
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
+#include "preload/guest/tid.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/end.h"
 #include "preload/thread/process.h"
@@ -129,7 +130,7 @@ struct hp_channel_thread *hp_channel_thread_open(void)
 	errno = saved;
 	if (!me)
 		return NULL;
-	me->tid = hp_confine_tid();
+	me->tid = hp_tid();
 	me->idle_since = me->idle_until = 0;
 	me->switches = 0;
 	me->remote = 0;

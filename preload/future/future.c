@@ -296,14 +296,6 @@ bool hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text)
 	return true;
 }
 
-void hp_future_poll_at(uint64_t key)
-{
-	struct hp_object_flight object;
-
-	if (is_wanted && hp_objects_find(key, &object))
-		hp_flight_poll(object.flight);
-}
-
 void hp_future_ask_at(uint64_t key)
 {
 	struct hp_object_flight object;
@@ -322,12 +314,14 @@ void hp_future_undo_at(uint64_t key)
 		hp_flight_undo(object.future, object.flight);
 }
 
-void hp_future_thread(uintptr_t at, uint64_t key)
+struct hp_object_flight hp_future_thread(uintptr_t at)
 {
-	struct hp_future *future = is_wanted ? hp_future_of_code(HP_FUTURE_THREAD, at) : NULL;
+	struct hp_object_flight object = { .flight = NULL };
 
-	if (future)
-		hp_future_begin_at(future, key);
+	object.future = is_wanted ? hp_future_of_code(HP_FUTURE_THREAD, at) : NULL;
+	if (object.future)
+		object.flight = hp_flight_begin(object.future);
+	return object;
 }
 
 void hp_future_thread_lost(uintptr_t at)

@@ -124,7 +124,6 @@ void hp_objects_each(uint64_t bits, uint64_t mask, void (*found)(uint64_t key));
 
 /* The same with a call's begin and end: an earlier call that did not end counts as cancelled. */
 void hp_future_begin_at(struct hp_future *future, uint64_t key);
-void hp_future_poll_at(uint64_t key);
 
 /* The program checked, and it is not done. */
 void hp_future_ask_at(uint64_t key);
@@ -135,8 +134,8 @@ void hp_future_undo_at(uint64_t key);
 /* False = there is none, or another thread ended it. */
 bool hp_future_end_at(uint64_t key, enum hp_future_state how, const char *text);
 
-/* A thread is created by the code at `at`; a thread of which nothing else is known. */
-void hp_future_thread(uintptr_t at, uint64_t key);
+/* A thread is created by the code at `at`: its flight, NULL = none; a thread of which nothing else is known. */
+struct hp_object_flight hp_future_thread(uintptr_t at);
 void hp_future_thread_lost(uintptr_t at);
 
 /* --- polls --- */

@@ -22,10 +22,4 @@ static inline bool hp_is_confined(void)
 	return atomic_load_explicit(&hp_confined, memory_order_relaxed) != 0;
 }
 
-/* Before the first filter: finds out where the C library stores a thread's id. */
-void hp_confine_prepare(void);
-
-/* The caller's thread id; 0 = unknown in a confined process. */
-uint32_t hp_confine_tid(void);
-
 #endif

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "preload/guest/confine.h"
+#include "preload/guest/free_list.h"
 #include "preload/guest/memlock.h"
 #include "preload/guest/self.h"
 
@@ -202,6 +203,19 @@ void hp_pages_release(void *pages, uint64_t size)
 		return;
 	hp_memlock_unmap(pages, size);
 	errno = saved;
+}
+
+void *hp_pages_record(struct hp_free_list *list, size_t size, size_t node_at)
+{
+	struct hp_free_node *node = hp_free_list_pop(list);
+	char *page;
+
+	if (node)
+		return (char *)node - node_at;
+	page = hp_pages(HP_PAGE);
+	for (size_t at = size; page && at + size <= HP_PAGE; at += size)
+		hp_free_list_push(list, (struct hp_free_node *)(void *)(page + at + node_at));
+	return page;
 }
 
 /* The last one that was returned: a process needs one at its start and one at its end. */

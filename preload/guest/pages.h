@@ -6,7 +6,10 @@
 #define HP_PRELOAD_GUEST_PAGES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct hp_free_list;
 
 /* Zeroed pages of our own; NULL = none.  errno is kept. */
 void *hp_pages(uint64_t size);
@@ -31,6 +34,12 @@ bool hp_pages_table(void *table, uint64_t size, bool is_wiped);
 /* Before the first filter: maps the reserve for a confined process (confine.h). Changes errno. */
 void hp_pages_reserve(void);
 bool hp_pages_are_reserved(void);
+
+/*
+ * A record of `size` bytes with its node at `node_at`, of those in the list, which gets a page of
+ * them when it is empty; its contents are undefined.  NULL = no memory.
+ */
+void *hp_pages_record(struct hp_free_list *list, size_t size, size_t node_at);
 
 /*
  * A page for a text that is needed for a moment; its contents are undefined.  The next caller gets

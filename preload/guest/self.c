@@ -25,13 +25,6 @@ bool hp_self_is_borrowed(void)
 	return hp_self && hp_self->pid && !hp_is_confined() && hp_self->pid != (uint32_t)getpid();
 }
 
-bool hp_self_is_main(void)
-{
-	if (!hp_is_confined())
-		return getpid() == gettid();
-	return hp_self && hp_self->pid == hp_confine_tid();
-}
-
 void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next)
 {
 	HP_ASSERT(offset != 0 && offset % HP_LINE == 0);

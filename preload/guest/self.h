@@ -63,9 +63,6 @@ bool hp_self_is_me(void);
  */
 bool hp_self_is_borrowed(void);
 
-/* Is the caller the process's first thread? */
-bool hp_self_is_main(void);
-
 /* Pushes a complete record onto a list. */
 void hp_list_push(_Atomic uint64_t *head, uint64_t offset, uint64_t *next);
 

@@ -2,6 +2,7 @@
 /*
  * life.c - a thread's life with the allocation stand-ins.
  */
+#include "preload/guest/tid.h"
 #include "preload/heap/heap.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
 #include "preload/guest/bulky.h"
-#include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
@@ -188,7 +188,7 @@ static void identify(struct hp_heap_local *me)
 
 	hp_peak_settle(heap);
 	me->drops = __atomic_load_n(&hp_drops, __ATOMIC_RELAXED);
-	heap->tid = hp_confine_tid();
+	heap->tid = hp_tid();
 	heap->pid = hp_self->pid;
 	hp_count_up(&heap->threads);
 	heap->first_bytes = heap->bytes + heap->temporary_bytes;

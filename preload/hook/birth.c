@@ -17,8 +17,11 @@
 #include "preload/guest/begin.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/kernel_call.h"
+#include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
+#include "preload/guest/tid.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/drop.h"
 #include "preload/thread/end.h"
@@ -28,10 +31,21 @@
 static bool is_wanted;
 static int end_number = -1;	/* of preload/thread/end.h */
 
-/* Of the thread as a future. */
-static uint64_t key_of(const struct hp_thread *thread)
+static struct hp_free_list ended;	/* struct hp_birth of ended threads */
+
+static void give(struct hp_birth *birth)
 {
-	return (uint64_t)(uintptr_t)thread << 8 | HP_FUTURE_THREAD;
+	hp_free_list_push(&ended, &birth->ended);
+}
+
+/* A process that has entered another segment leaves its flights behind, too. */
+static void future_end(const struct hp_birth *birth, enum hp_future_state how)
+{
+	const struct hp_object_flight *object = &birth->flight;
+
+	if (object->flight && hp_segment_holds(&hp_segment, object->flight) &&
+	    hp_segment_holds(&hp_segment, object->future))
+		hp_flight_end(object->future, object->flight, how, NULL);
 }
 
 /*
@@ -46,7 +60,7 @@ static void name_tell(const struct hp_thread *thread)
 	struct hp_thread_name *record;
 	uint64_t offset;
 
-	if (!set || syscall(SYS_prctl, PR_GET_NAME, name) != 0 ||
+	if (!set || hp_kernel_call(SYS_prctl, PR_GET_NAME, (long)(uintptr_t)name, 0) != 0 ||
 	    strcmp(name, hp_self->process->comm) == 0)
 		return;
 	offset = hp_segment_take(&hp_segment, sizeof(*record), HP_LINE);
@@ -60,22 +74,32 @@ static void name_tell(const struct hp_thread *thread)
 	hp_list_push(&set->names, offset, &record->next);
 }
 
-/* A forked child inherits the key's value but is another thread. */
-static void end(void *record)
+static void end_record(const struct hp_birth *birth)
 {
-	struct hp_thread *thread = record;
+	struct hp_thread *thread = birth->thread;
 	struct timespec cpu;
 
-	/* From before the process left the segment: it does not belong to the next one. */
-	if (!hp_self || hp_self->pid != thread->pid || !hp_segment_holds(&hp_segment, thread))
-		return;
 	if (!hp_is_confined() && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
-		thread->argument = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
-	hp_future_end_at(key_of(thread), HP_FUTURE_READY, NULL);
+		thread->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	future_end(birth, HP_FUTURE_READY);
 	thread->end = hp_ticks_about();
 	if (!hp_is_confined())
 		name_tell(thread);
 	hp_channel_thread_ended();
+}
+
+/*
+ * A forked child inherits the key's value but is another thread.  A record from before the process
+ * left the segment does not belong to the next one.
+ */
+static void end(void *data)
+{
+	struct hp_birth *birth = data;
+
+	if (hp_self && hp_self->pid == birth->thread->pid &&
+	    hp_segment_holds(&hp_segment, birth->thread))
+		end_record(birth);
+	give(birth);
 }
 
 static void configure(const struct hp_settings *settings, bool is_first)
@@ -121,51 +145,79 @@ static struct hp_thread *record_new(void)
 	return thread;
 }
 
-struct hp_thread *hp_birth(uintptr_t routine, void *argument, uintptr_t at)
+static struct hp_birth *birth_new(void)
 {
-	struct hp_thread *thread = NULL;
+	struct hp_birth *birth =
+		hp_pages_record(&ended, sizeof(*birth), offsetof(struct hp_birth, ended));
+
+	if (!birth)
+		return NULL;
+	birth->thread = record_new();
+	if (birth->thread)
+		return birth;
+	give(birth);
+	return NULL;
+}
+
+struct hp_birth *hp_birth(uintptr_t routine, void *argument, uintptr_t at)
+{
+	struct hp_birth *birth = NULL;
+	struct hp_thread *thread;
 	int saved = errno;
 
-	hp_drop_check();
+	hp_drop_check_at_times();
 	if (is_recording())
-		thread = record_new();
-	if (thread) {
+		birth = birth_new();
+	if (birth) {
+		birth->routine = routine;
+		birth->argument = argument;
+		thread = birth->thread;
 		thread->pid = hp_self->pid;
-		thread->maker = hp_confine_tid();
+		thread->maker = hp_tid();
 		thread->routine = routine;
-		thread->argument = (uintptr_t)argument;
 		thread->at = at;
 		thread->path = hp_lock_path();
 		/* Its lifetime includes work before its function, and waiting for a core. */
 		thread->start = hp_ticks_about();
-		hp_future_thread(thread->at, key_of(thread));
+		birth->flight = hp_future_thread(at);
 	}
 	errno = saved;
-	return thread;
+	return birth;
 }
 
-void *hp_birth_begin(struct hp_thread *thread)
+/* The key reports its end. */
+static void watch(struct hp_birth *birth)
 {
-	void *argument = (void *)(uintptr_t)thread->argument;
+	if (hp_end_watch(end_number, birth))
+		return;
+	hp_refused();
+	give(birth);
+}
+
+void *hp_birth_begin(struct hp_birth *birth)
+{
+	void *argument = birth->argument;
+	struct hp_thread *thread = birth->thread;
+	/* First: whatever else needs it finds it. */
+	uint32_t tid = hp_tid_born();
 	int saved = errno;
 
-	thread->argument = 0;
-	/* The key reports its end. */
-	if (!hp_end_watch(end_number, thread))
-		hp_refused();
 	hp_channel_thread_began(thread->at);
-	hp_future_poll_at(key_of(thread));
+	if (birth->flight.flight)
+		hp_flight_poll(birth->flight.flight);
+	watch(birth);
 	/* Release: a reader that finds the thread also finds its start. */
-	atomic_store_explicit(&thread->tid, hp_confine_tid(), memory_order_release);
+	atomic_store_explicit(&thread->tid, tid, memory_order_release);
 	errno = saved;
 	return argument;
 }
 
-void hp_birth_failed(struct hp_thread *thread)
+void hp_birth_failed(struct hp_birth *birth)
 {
 	int saved = errno;
 
-	hp_future_end_at(key_of(thread), HP_FUTURE_CANCELLED, NULL);
+	future_end(birth, HP_FUTURE_CANCELLED);
+	give(birth);
 	errno = saved;
 }
 

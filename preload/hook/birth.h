@@ -7,23 +7,37 @@
 
 #include <stdint.h>
 
+#include "preload/future/future.h"
 #include "preload/guest/above.h"
+#include "preload/guest/free_list.h"
 
 struct hp_thread;
 
 extern const struct hp_recorder hp_thread_recorder;
 
+/*
+ * What its creator passes to a thread, in our own memory: other processes write to the segment, too.
+ * The next thread gets it.
+ */
+struct hp_birth {
+	struct hp_thread *thread;
+	uintptr_t routine;
+	void *argument;
+	struct hp_object_flight flight;	/* as a future */
+	struct hp_free_node ended;
+};
+
 /* A thread is being created at `at` to run `routine`; NULL = not recorded. */
-struct hp_thread *hp_birth(uintptr_t routine, void *argument, uintptr_t at);
+struct hp_birth *hp_birth(uintptr_t routine, void *argument, uintptr_t at);
 
 /* Runs first in the thread; returns its argument. */
-void *hp_birth_begin(struct hp_thread *thread);
+void *hp_birth_begin(struct hp_birth *birth);
 
 /* Threads without a record are counted, so that the report can mention them. */
 void hp_birth_more(uintptr_t at);
 
 /* The thread was not created after all. */
-void hp_birth_failed(struct hp_thread *thread);
+void hp_birth_failed(struct hp_birth *birth);
 
 /*
  * In a child of fork(), before it continues: it belongs to the session even if

@@ -27,6 +27,7 @@
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
+#include "preload/guest/tid.h"
 #include "preload/thread/drop.h"
 #include "preload/thread/level.h"
 #include "preload/thread/process.h"
@@ -46,7 +47,7 @@ static void make_reserve(void)
 	if (hp_level_is_out())
 		hp_self_open();
 	hp_calibrate_first(hp_segment.header);
-	hp_confine_prepare();
+	hp_tid_prepare();
 	hp_pages_reserve();
 }
 

@@ -3,7 +3,7 @@
  * hook_thread.c - interposes pthread_create and thrd_create to record a
  * thread's creator, start and function; and fork.
  *
- * The new thread's record holds its function. The thread starts in one of our
+ * What we pass to the new thread holds its function. The thread starts in one of our
  * functions, which jumps there, so none of our frames is on its stack. A thread
  * without a record starts as without us.
  */
@@ -20,41 +20,41 @@
 #include "preload/wait/cpu_timer.h"
 #include "segment/layout/process.h"
 
-static void *run(void *record)
+static void *run(void *data)
 {
-	struct hp_thread *thread = record;
-	uintptr_t address = thread->routine;
+	struct hp_birth *birth = data;
+	uintptr_t address = birth->routine;
 	void *(*routine)(void *);
 
 	memcpy(&routine, &address, sizeof(routine));
-	return routine(hp_birth_begin(thread));
+	return routine(hp_birth_begin(birth));
 }
 
-static int run_c11(void *record)
+static int run_c11(void *data)
 {
-	struct hp_thread *thread = record;
-	uintptr_t address = thread->routine;
+	struct hp_birth *birth = data;
+	uintptr_t address = birth->routine;
 	thrd_start_t routine;
 
 	memcpy(&routine, &address, sizeof(routine));
-	return routine(hp_birth_begin(thread));
+	return routine(hp_birth_begin(birth));
 }
 
 /* thrd_success is 0, too. */
-static int begun(struct hp_thread *thread, int error)
+static int begun(struct hp_birth *birth, int error)
 {
 	if (HP_UNLIKELY(error))
-		hp_birth_failed(thread);
+		hp_birth_failed(birth);
 	return error;
 }
 
 HP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 			     void *(*routine)(void *), void *argument)
 {
-	struct hp_thread *record = hp_birth((uintptr_t)routine, argument, HP_CALLER);
+	struct hp_birth *birth = hp_birth((uintptr_t)routine, argument, HP_CALLER);
 
-	if (record)
-		return begun(record, hp_timer_create(thread, attributes, run, record));
+	if (birth)
+		return begun(birth, hp_timer_create(thread, attributes, run, birth));
 	int error = hp_timer_create(thread, attributes, routine, argument);
 
 	if (!error)
@@ -64,10 +64,10 @@ HP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
 
 HP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 {
-	struct hp_thread *record = hp_birth((uintptr_t)routine, argument, HP_CALLER);
+	struct hp_birth *birth = hp_birth((uintptr_t)routine, argument, HP_CALLER);
 
-	if (record)
-		return begun(record, hp_timer_create_c11(thread, run_c11, record));
+	if (birth)
+		return begun(birth, hp_timer_create_c11(thread, run_c11, birth));
 	int result = hp_timer_create_c11(thread, routine, argument);
 
 	if (result == thrd_success)

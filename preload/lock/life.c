@@ -8,6 +8,7 @@
  * one of the same executable. Everything that the next owner needs is in the
  * segment; the tables here are private, and rebuilt from it.
  */
+#include "preload/guest/tid.h"
 #include "preload/lock/glib.h"
 #include "preload/guest/bulky.h"
 #include "preload/lock/lock.h"
@@ -20,7 +21,6 @@
 
 #include "preload/guest/above.h"
 #include "preload/guest/begin.h"
-#include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/pages.h"
@@ -151,7 +151,7 @@ static void identify(struct hp_waiter_local *me)
 	struct hp_waiter *waiter = me->waiter;
 
 	me->drops = __atomic_load_n(&hp_drops, __ATOMIC_RELAXED);
-	me->tid = hp_confine_tid();
+	me->tid = hp_tid();
 	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_lock_clock(me);
 	me->bottom = me->top = waiter->held;
 	me->limit = waiter->held + HP_HELD_MAX;

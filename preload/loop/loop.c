@@ -15,6 +15,7 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
+#include "preload/guest/tid.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/end.h"
 #include "preload/thread/module.h"
@@ -385,7 +386,7 @@ static struct hp_looper *open_thread(void)
 	me = hp_thread_list_get(&loopers, sizeof(*me), offsetof(struct hp_looper, node));
 	if (!me)
 		return NULL;
-	me->tid = hp_confine_tid();
+	me->tid = hp_tid();
 	hp_looper_set(me);
 	hp_end_watch(end_number, me);
 	return me;

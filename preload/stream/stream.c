@@ -11,9 +11,9 @@
 #include "preload/call/local.h"
 #include "preload/channel/channel.h"
 #include "preload/guest/claim.h"
-#include "preload/guest/confine.h"
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
+#include "preload/guest/tid.h"
 #include "preload/lock/lock.h"
 #include "preload/thread/process.h"
 #include "segment/histogram.h"
@@ -285,7 +285,7 @@ static uint32_t tid_now(void)
 		return me->tid;
 	/* Asking the kernel takes longer than the rest of a stamp. */
 	thread = hp_channel_thread_open();
-	return thread ? thread->tid : hp_confine_tid();
+	return thread ? thread->tid : hp_tid();
 }
 
 /* A writer stopped in this entry has been overtaken by all others: its entry is skipped. */

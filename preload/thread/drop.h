@@ -18,4 +18,7 @@ void hp_drop_look_at_thread(void);
  */
 void hp_drop_check(void);
 
+/* The same for what may happen often: the kernel is asked at most once in a millisecond or so. */
+void hp_drop_check_at_times(void);
+
 #endif

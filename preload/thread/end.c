@@ -28,7 +28,6 @@
 
 #define PATIENCE 1000	/* turns */
 #define KEYS_FREE 32u	/* glibc allocates memory for the values of higher ones */
-#define BATCH ((uint64_t)HP_PAGE / sizeof(struct watch))
 
 struct watch {
 	void *data[HP_ENDS_MAX];	/* of each recorder; NULL = none */
@@ -87,19 +86,6 @@ int hp_end_new(void (*end)(void *data))
 	return count++;
 }
 
-static struct watch *watch_new(void)
-{
-	struct hp_free_node *node = hp_free_list_pop(&ended_watches);
-	struct watch *page;
-
-	if (node)
-		return HP_FREE_LIST_OF(struct watch, node);
-	page = hp_pages(HP_PAGE);
-	for (uint64_t i = 1; page && i < BATCH; i++)
-		hp_free_list_push(&ended_watches, &page[i].ended);
-	return page;
-}
-
 /* The calling thread's record; NULL = no memory. */
 static struct watch *watch_of_thread(void)
 {
@@ -107,7 +93,7 @@ static struct watch *watch_of_thread(void)
 
 	if (watch)
 		return watch;
-	watch = watch_new();
+	watch = hp_pages_record(&ended_watches, sizeof(*watch), offsetof(struct watch, ended));
 	if (!watch)
 		return NULL;
 	memset(watch->data, 0, sizeof(watch->data));

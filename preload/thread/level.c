@@ -58,9 +58,10 @@ bool hp_level_has_changed(bool asks_namespace)
 	int saved = errno;
 	bool has_changed = false;
 
-	if (hp_rights_own(&now) && !hp_self_is_borrowed()) {
+	if (hp_rights_own(&now)) {
 		now.user_namespace = asks_namespace && !hp_level_is_fresh ? user_namespace() : 0;
-		has_changed = !hp_rights_are_same(&now, &rights);
+		/* As a rule nothing has changed: only then does it matter whose memory this is. */
+		has_changed = !hp_rights_are_same(&now, &rights) && !hp_self_is_borrowed();
 		if (has_changed)
 			rights = now;
 	}

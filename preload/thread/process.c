@@ -28,6 +28,7 @@
 #include "preload/guest/kernel_call.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/ticks.h"
+#include "preload/guest/tid.h"
 #include "preload/thread/account.h"
 #include "preload/thread/level.h"
 #include "preload/thread/module.h"
@@ -129,7 +130,7 @@ static struct hp_process *take_over(uint64_t object)
 /* In a confined process this is the only thread: a forked child, at its first hook. */
 static uint32_t own_pid(void)
 {
-	return hp_is_confined() ? hp_confine_tid() : (uint32_t)getpid();
+	return hp_is_confined() ? hp_tid() : (uint32_t)getpid();
 }
 
 /*

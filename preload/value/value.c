@@ -14,8 +14,8 @@
 #include "preload/call/block.h"
 #include "preload/call/local.h"
 #include "preload/channel/channel.h"
-#include "preload/guest/confine.h"
 #include "preload/guest/ticks.h"
+#include "preload/guest/tid.h"
 #include "preload/thread/process.h"
 #include "preload/thread/state.h"
 #include "segment/section_key.h"
@@ -176,7 +176,7 @@ static uint32_t tid_now(void)
 
 	if (me->state == HP_THREAD_OPEN || me->state == HP_THREAD_BUSY)
 		return me->tid;
-	return hp_channel_thread()->key ? hp_channel_thread()->tid : hp_confine_tid();
+	return hp_channel_thread()->key ? hp_channel_thread()->tid : hp_tid();
 }
 
 /* A thread stopped in this entry has been overtaken by all others: this change is skipped. */

@@ -22,6 +22,7 @@
 #include "preload/guest/kernel_call.h"
 #include "preload/guest/readable.h"
 #include "preload/guest/self.h"
+#include "preload/guest/tid.h"
 #include "preload/heap/path.h"
 #include "preload/thread/end.h"
 #include "preload/thread/process.h"
@@ -150,7 +151,7 @@ static struct hp_offcpu_ring *ring_take(uint64_t now_ns)
 		return NULL;
 	HP_ASSERT(offset || atomic_load(&ring->state) == HP_MOVING);
 	ring->pid = hp_self->pid;
-	ring->tid = hp_confine_tid();
+	ring->tid = hp_tid();
 	/* The sampler may read it, see sampler/sample/orphan.h: in this order. */
 	__atomic_store_n(&ring->process, hp_segment_offset(&hp_segment, hp_self->process),
 			 __ATOMIC_RELEASE);

@@ -206,7 +206,7 @@ struct hp_thread {
 	uint32_t pid;	/* its creator */
 	_Atomic uint32_t tid;	/* itself, last; 0 = it did not begin */
 	uint64_t routine;	/* its creator: address of its function in the process */
-	uint64_t argument;	/* its creator, about itself; with `end`: ns of CPU that it used */
+	uint64_t cpu_ns;	/* itself, with `end`: its CPU time */
 	uint64_t at;	/* its creator: return address of the call that created it */
 	uint64_t start;	/* its creator: ticks when it was requested */
 	uint32_t path;	/* its creator: id of the hp_step, our functions included; 0 = unknown */

@@ -15,6 +15,7 @@
 #include "preload/channel/queue.c"
 #include "preload/guest/ticks.c"
 #undef key
+#include "preload/guest/tid.h"
 #include "report/base/memory.c"
 #include "report/read/logged.c"
 #include "report/read/reader.c"
@@ -43,7 +44,7 @@ struct hp_self *hp_self = &self;
 uint32_t hp_channel_fds_most;
 uint8_t hp_early_at;
 
-uint32_t hp_confine_tid(void)
+uint32_t hp_tid(void)
 {
 	return atomic_fetch_add(&next_tid, 1);
 }

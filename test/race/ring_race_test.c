@@ -8,6 +8,7 @@
  * reader is sampler/sample/offcpu_note.c, whose notes are checked instead of being attributed.
  */
 #include "preload/guest/ticks.c"
+#include "preload/guest/tid.h"
 #include "preload/wait/offcpu_note.c"
 
 #include <pthread.h>
@@ -36,7 +37,7 @@ struct hp_segment hp_segment;
 struct hp_self *hp_self = &self;
 _Atomic uint32_t hp_confined;
 
-uint32_t hp_confine_tid(void)
+uint32_t hp_tid(void)
 {
 	return own_tid;
 }

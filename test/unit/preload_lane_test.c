@@ -12,6 +12,7 @@
 #include <sched.h>
 
 #include "preload/channel/channel.c"
+#include "preload/guest/tid.h"
 #include "test/ends.h"
 #include "test/test.h"
 #include "test/unit/fake_segment.h"
@@ -31,7 +32,7 @@ struct hp_segment hp_segment;
 struct hp_self *hp_self = &self;
 uint32_t hp_channel_fds_most;
 
-uint32_t hp_confine_tid(void)
+uint32_t hp_tid(void)
 {
 	return 1;
 }

@@ -263,7 +263,7 @@ void hp_lock_read_births(struct hp_lock_build *b, uint64_t at, uint64_t modules)
 			.routine = hp_lock_build_plain(b, modules, record.routine),
 			.start = record.start,
 			.end = record.end,
-			.cpu_ns = record.end ? record.argument : 0,
+			.cpu_ns = record.end ? record.cpu_ns : 0,
 		};
 	}
 }
