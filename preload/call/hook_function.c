@@ -186,24 +186,13 @@ static uint64_t weight_of(struct hp_local *me, struct hp_function *function, str
 	return 1;
 }
 
-/* The rest of `enter`: calls that are not only counted, or have an alias for a row. */
+/* The rest of `enter`: calls that are not only counted. */
 static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp_frame *f,
 						  struct hp_row *row)
 {
 	struct hp_gist *gist = hp_row_gist(row);
 	struct hp_function *function;
 
-	if (HP_UNLIKELY(gist == &hp_row_alias_gist)) {
-		row->calls++;	/* only hp_row_find reads it */
-		row = hp_row_meant(row);
-		gist = hp_row_gist(row);
-		if (HP_LIKELY(gist->one_in != 0) && (int32_t)--me->countdown > 0) {
-			enter_counted(f, row, gist);
-			if (HP_TRUTH_ALL)
-				enter_truth(me, f);
-			return;
-		}
-	}
 	enter_counted(f, row, gist);
 	function = hp_row_function(me, row);
 	f->weight = weight_of(me, function, gist);
@@ -226,12 +215,32 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 	hp_truth_enter(me, f, f->start);
 }
 
+/* The same, or the row is an alias. Separate, since counted calls in a recursion need only this. */
+static __attribute__((noinline)) void enter_other(struct hp_local *me, struct hp_frame *f,
+						  struct hp_row *row)
+{
+	if (HP_LIKELY(hp_row_gist(row) == &hp_row_alias_gist)) {
+		struct hp_gist *gist;
+
+		row->calls++;	/* only hp_row_find reads it */
+		row = hp_row_meant(row);
+		gist = hp_row_gist(row);
+		if (HP_LIKELY(gist->one_in != 0) && (int32_t)--me->countdown > 0) {
+			enter_counted(f, row, gist);
+			if (HP_TRUTH_ALL)
+				enter_truth(me, f);
+			return;
+		}
+	}
+	enter_timed(me, f, row);
+}
+
 static inline void enter(struct hp_local *me, struct hp_frame *f, struct hp_row *row)
 {
 	struct hp_gist *gist = hp_row_gist(row);
 
 	if (HP_UNLIKELY(!gist->one_in || (int32_t)--me->countdown <= 0)) {
-		enter_timed(me, f, row);
+		enter_other(me, f, row);
 		return;
 	}
 	enter_counted(f, row, gist);
