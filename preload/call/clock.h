@@ -33,11 +33,11 @@ static inline uint64_t hp_clock_ordered(const struct hp_local *me)
 }
 
 /*
- * At the start and the end of a timed call. At the start, loads of ours may be pending, too: among
- * 20,000 functions, an empty one was reported at 150 ns, and so it was never sampled. If every call
- * is timed, an ordered reading at each would add half the cost again. So HOTPATH_TIMING=exact
- * charges the last instructions of a function shorter than some 100 ns to its caller, and what our
- * hook still waits for to the function.
+ * At the start and the end of a timed call: both in order, or neither. A start that does not wait
+ * for our own loads before an end that does gave 20,000 empty functions 150 ns each, so they were
+ * never sampled. If every call is timed, an ordered reading at each would add half the cost again.
+ * So HOTPATH_TIMING=exact charges the last instructions of a function shorter than some 100 ns to
+ * its caller.
  */
 static inline uint64_t hp_clock_timed(const struct hp_local *me)
 {
