@@ -306,6 +306,7 @@ static void bursts_read(struct hp_model_sampling *sampling, struct hp_reader *re
 		return;
 	sampling->crowd = first.crowd;
 	sampling->by_cpu = (uint32_t)first.by_cpu;
+	sampling->wait_lost = first.wait_lost;
 	if (!first.bursts ||
 	    !hp_reader_copy(reader, first.bursts, &sampling->bursts, sizeof(sampling->bursts)))
 		return;

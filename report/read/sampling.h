@@ -55,6 +55,7 @@ struct hp_model_sampling {
 	uint64_t changes;	/* offset of the ring of changes; 0 = none, or everything must be reread */
 	uint64_t seen;	/* number of the first unread change */
 	uint32_t by_cpu;	/* enum hp_sampling_by_cpu */
+	uint64_t wait_lost;	/* records of waits, which are not in the record's `lost` */
 	uint64_t crowd;	/* the most threads alive while CPUs were sampled instead of them; 0 = never */
 	bool has_bursts;	/* waits were recorded in bursts, for a time */
 	struct hp_bursts bursts;

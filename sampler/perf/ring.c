@@ -74,9 +74,9 @@ static int rings_map(struct hp_perf_rings *rings, size_t size)
 {
 	int error = 0;
 
-	for (uint32_t i = 0; i < rings->count && !error; i++)
+	for (uint32_t i = 0; i < rings->all && !error; i++)
 		error = ring_map(&rings->list[i], size);
-	for (uint32_t i = 0; i < rings->count && error; i++)
+	for (uint32_t i = 0; i < rings->all && error; i++)
 		ring_unmap(&rings->list[i]);
 	return error;
 }
@@ -149,7 +149,37 @@ static uint32_t online(uint32_t *cpus, uint32_t most)
 	return count ? count : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size)
+/* Without them, those of the CPUs have all records. */
+static void waits_init(struct hp_perf_rings *rings, size_t size)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < rings->count && !error; i++) {
+		error = ring_init(&rings->list[rings->all], rings->list[i].cpu, size);
+		rings->all += !error;
+	}
+	while (error && rings->all > rings->count)
+		close(rings->list[--rings->all].fd);
+}
+
+const struct hp_perf_ring *hp_perf_rings_waits(const struct hp_perf_rings *rings,
+					       const struct hp_perf_ring *ring)
+{
+	return rings->all > rings->count ? ring + rings->count : ring;
+}
+
+uint64_t hp_perf_rings_switches(struct hp_perf_rings *rings, uint32_t cpu)
+{
+	uint64_t switches = 0;
+
+	for (uint32_t i = cpu; i < rings->all; i += rings->count) {
+		switches += rings->list[i].switches;
+		rings->list[i].switches = 0;
+	}
+	return switches;
+}
+
+int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size, bool has_waits)
 {
 	static uint32_t cpus[CPUS_MAX];
 	uint32_t count = online(cpus, CPUS_MAX);
@@ -157,7 +187,7 @@ int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size)
 
 	size = size_fair(count, size);
 	memset(rings, 0, sizeof(*rings));
-	rings->list = calloc(count, sizeof(*rings->list));
+	rings->list = calloc(2 * (size_t)count, sizeof(*rings->list));
 	rings->copy = malloc(HP_PERF_RECORD_MAX);
 	if (!rings->list || !rings->copy)
 		error = -ENOMEM;
@@ -172,6 +202,9 @@ int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size)
 	}
 	if (!error && !rings->count)
 		error = -ENODEV;
+	rings->all = rings->count;
+	if (!error && has_waits && may_lock())
+		waits_init(rings, size);
 	for (; !error && (error = rings_map(rings, size)) && size > SIZE_MIN; size /= 2)
 		error = 0;
 	if (error)
@@ -181,7 +214,7 @@ int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size)
 
 void hp_perf_rings_release(struct hp_perf_rings *rings)
 {
-	for (uint32_t i = 0; i < rings->count; i++) {
+	for (uint32_t i = 0; i < rings->all; i++) {
 		struct hp_perf_ring *ring = &rings->list[i];
 
 		ring_unmap(ring);
@@ -288,7 +321,7 @@ static struct hp_perf_ring *oldest(struct hp_perf_rings *rings)
 {
 	struct hp_perf_ring *best = &rings->list[0];
 
-	for (uint32_t i = 1; i < rings->count; i++)
+	for (uint32_t i = 1; i < rings->all; i++)
 		if (rings->list[i].time < best->time)
 			best = &rings->list[i];
 	return best;
@@ -299,7 +332,7 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 {
 	uint64_t count = 0;
 
-	for (uint32_t i = 0; i < rings->count; i++)
+	for (uint32_t i = 0; i < rings->all; i++)
 		ring_begin(&rings->list[i]);
 	while (rings->count) {
 		struct hp_perf_ring *ring = oldest(rings);
@@ -312,6 +345,7 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 		if (rings->ahead)
 			look_ahead(rings, ring, context);
 		uint64_t switches = rings->switches ? *rings->switches : 0;
+		rings->is_of_waits = ring - rings->list >= rings->count;
 		handler(context, record);
 		ring->switches += rings->switches ? *rings->switches - switches : 0;
 		ring->tail += size;
@@ -343,7 +377,7 @@ uint64_t hp_perf_rings_settle(struct hp_perf_rings *rings, hp_perf_handler handl
 	bool is_moved = false;
 	uint64_t count = hp_perf_rings_read(rings, UINT64_MAX - 1, handler, context);
 
-	for (uint32_t i = 0; i < rings->count; i++) {
+	for (uint32_t i = 0; i < rings->all; i++) {
 		if (!rings->list[i].is_tight)
 			continue;
 		if (!is_moved && sched_getaffinity(0, sizeof(before), &before) < 0)

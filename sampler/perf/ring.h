@@ -56,16 +56,27 @@ struct hp_perf_rings {
 	hp_perf_scout ahead;
 	/* The handler's count of switches; NULL = it has none. */
 	const uint64_t *switches;
-	uint32_t count;
+	uint32_t count;	/* CPUs; */
+	uint32_t all;	/* rings: as many, or twice as many, then those for waits follow */
+	bool is_of_waits;	/* the ring of the record being handled */
 	uint8_t *copy;	/* HP_PERF_RECORD_MAX bytes for a record that wraps around */
 };
 
 /*
  * Rings of up to `size` bytes, a power of two, on all CPUs; smaller ones, of the same size, if
- * the kernel does not permit that much.  Returns 0 or -errno.
+ * the kernel does not permit that much.  With `has_waits` each CPU has another one for waits, if
+ * memory that may be locked is not limited: many large records of waits leave no room for others.
+ * Returns 0 or -errno.
  */
-int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size);
+int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size, bool has_waits);
 void hp_perf_rings_release(struct hp_perf_rings *rings);
+
+/* The ring for waits of the CPU of `ring`; itself = there is none. */
+const struct hp_perf_ring *hp_perf_rings_waits(const struct hp_perf_rings *rings,
+					       const struct hp_perf_ring *ring);
+
+/* Handled records of switches on a CPU, `cpu` < `count`; counted anew from now on. */
+uint64_t hp_perf_rings_switches(struct hp_perf_rings *rings, uint32_t cpu);
 
 /* Common to all of our events: clock, times, the wakeup threshold. */
 void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config);

@@ -612,7 +612,12 @@ static void lost_read(struct hp_samples *samples, const struct perf_event_header
 
 	if (record->type == PERF_RECORD_LOST)
 		take(&c);	/* the event */
-	samples->record->lost = samples->lost += take(&c);
+	uint64_t lost = take(&c);
+
+	samples->lost += lost;
+	if (samples->is_of_waits && *samples->is_of_waits)
+		samples->tree.chunks[0]->wait_lost = samples->wait_lost += lost;
+	samples->record->lost = samples->lost - samples->wait_lost;
 	samples->lost_ns = samples->stack_ns;
 }
 

@@ -43,7 +43,9 @@ struct hp_samples {
 	uint32_t wait_id_count;
 	uint64_t wait_samples;
 	uint64_t cpu_ns;	/* as in the record, where no member can write it */
-	uint64_t lost;
+	uint64_t lost;	/* records, */
+	uint64_t wait_lost;	/* and of these, those for rings of waits */
+	const bool *is_of_waits;	/* the ring of the current record; NULL = there is none for waits */
 	uint32_t started;	/* threads, by their records; may wrap */
 	uint32_t ended;	/* threads; may wrap */
 	uint64_t walked;	/* stacks, of samples and at switches */

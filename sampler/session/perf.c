@@ -133,7 +133,8 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	if (perf->settings->cpu == HP_CPU_TIMER || perf->settings->cpu == HP_CPU_SAMPLY)
 		return;
 	perf->stack_size = STACK_SIZE;
-	error = hp_perf_rings_init(&perf->rings, ring_size(perf->settings));
+	error = hp_perf_rings_init(&perf->rings, ring_size(perf->settings),
+				   perf->has_samples && perf->has_waits);
 	if (error) {
 		fail(perf,
 		     hp_perf_is_forbidden(error) || error == -ENOSYS ? HP_SAMPLING_REFUSED
@@ -149,6 +150,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	perf->samples.members = perf->members;
 	perf->rings.ahead = hp_samples_ahead;
 	perf->rings.switches = &perf->samples.switches;
+	perf->samples.is_of_waits = &perf->rings.is_of_waits;
 	if (perf->rings.list[0].size >= ring_size(perf->settings))
 		perf->stack_size = STACK_SIZE_ROOMY;
 	error = hp_perf_open_process(perf, pid);
@@ -164,7 +166,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	perf->samples.sample_type = perf->attr.sample_type;
 	if (perf->source == HP_SAMPLING_CYCLES)
 		perf->samples.period_ns = 1000000000 / perf->attr.sample_freq;
-	for (uint32_t i = 0; i < perf->rings.count; i++) {
+	for (uint32_t i = 0; i < perf->rings.all; i++) {
 		struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = data } };
 
 		epoll_ctl(epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);

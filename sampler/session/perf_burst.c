@@ -33,16 +33,17 @@ static bool is_asked(const struct hp_settings *settings)
 	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
 }
 
-/* Records of switches, two for each, on the CPU that has most of them; recounted from here on. */
-static uint64_t switches_most(struct hp_perf *perf)
+/* Records of switches, two for each, on the CPU that has most of them, and on all; recounted from here on. */
+static uint64_t switches_most(struct hp_perf *perf, uint64_t *all)
 {
 	uint64_t most = 0;
 
+	*all = 0;
 	for (uint32_t i = 0; i < perf->rings.count; i++) {
-		struct hp_perf_ring *ring = &perf->rings.list[i];
+		uint64_t switches = hp_perf_rings_switches(&perf->rings, i);
 
-		most = ring->switches > most ? ring->switches : most;
-		ring->switches = 0;
+		most = switches > most ? switches : most;
+		*all += switches;
 	}
 	return most;
 }
@@ -144,15 +145,13 @@ static void off(struct hp_perf *perf)
 void hp_perf_burst_look(struct hp_perf *perf, uint64_t now_ns)
 {
 	struct hp_perf_burst *b = &perf->burst;
-	uint64_t span_ns = now_ns - b->count_ns, all = 0, most;
+	uint64_t span_ns = now_ns - b->count_ns, all, most;
 
 	if (!perf->has_waits || b->is_refused)
 		return;
 	if (b->count_ns && span_ns < COUNT_NS)
 		return;
-	for (uint32_t i = 0; i < perf->rings.count; i++)
-		all += perf->rings.list[i].switches;
-	most = switches_most(perf);
+	most = switches_most(perf, &all);
 	bool is_first = !b->count_ns;
 	b->count_ns = now_ns;
 	if (is_first || rate(most, span_ns) < HP_BURST_MANY || is_asked(perf->settings) ||
@@ -186,8 +185,9 @@ static bool toggle(struct hp_perf *perf, unsigned long request)
 static void begin(struct hp_perf *perf)
 {
 	struct hp_perf_burst *b = &perf->burst;
+	uint64_t all;
 
-	switches_most(perf);
+	switches_most(perf, &all);
 	if (!perf->has_kernel)
 		hp_offcpu_notes_all(&perf->notes);
 	bool is_whole = toggle(perf, PERF_EVENT_IOC_ENABLE);
@@ -201,8 +201,9 @@ static void begin(struct hp_perf *perf)
 static bool is_calm(struct hp_perf *perf, uint64_t span_ns)
 {
 	struct hp_perf_burst *b = &perf->burst;
+	uint64_t all;
 
-	b->calm = rate(switches_most(perf), span_ns) < FEW ? b->calm + 1 : 0;
+	b->calm = rate(switches_most(perf, &all), span_ns) < FEW ? b->calm + 1 : 0;
 	return b->calm >= b->calm_wanted;
 }
 

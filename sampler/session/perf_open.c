@@ -157,6 +157,7 @@ static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	fd = hp_perf_open(&perf->wait_attr, (int)tid, (int)ring->cpu, -1);
 	if (fd < 0)
 		return;
+	ring = hp_perf_rings_waits(&perf->rings, ring);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0 || !hp_perf_fds_keep(&perf->wait_fds, fd)) {
 		close(fd);
@@ -275,13 +276,19 @@ static void born_read(struct hp_perf *perf)
 	hp_perf_rings_read(&perf->rings, until, hp_samples_handle, &perf->samples);
 }
 
+/* Records, among which may be those of threads and processes. */
+static uint64_t task_lost(const struct hp_perf *perf)
+{
+	return perf->samples.lost - perf->samples.wait_lost;
+}
+
 /*
  * A thread that started with events gets no second set: its time would be sampled
  * twice. Nor does a process whose parents are unknown because records were lost.
  */
 static bool wants_own(const struct hp_perf *perf, const struct attachment *a, uint32_t tid)
 {
-	return a->own_count < perf->own_most && a->lost == perf->samples.lost &&
+	return a->own_count < perf->own_most && a->lost == task_lost(perf) &&
 	       !hp_tids_has(&a->born, tid);
 }
 
@@ -320,7 +327,7 @@ static void meet_waits(struct hp_perf *perf, uint32_t pid, const struct attachme
 
 int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 {
-	struct attachment a = { .lost = perf->samples.lost };
+	struct attachment a = { .lost = task_lost(perf) };
 	int error;
 
 	/* From now on its records are handled. */

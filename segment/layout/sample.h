@@ -202,7 +202,8 @@ struct hp_stack_chunk {
 	uint64_t bursts;	/* set once, of the first chunk: offset of hp_bursts; 0 = none */
 	uint64_t crowd;	/* sampler, of the first chunk: the most threads alive while the CPUs' events replaced theirs; 0 = never */
 	uint64_t by_cpu;	/* sampler, of the first chunk: enum hp_sampling_by_cpu */
-	uint64_t reserved[2];
+	uint64_t wait_lost;	/* sampler, of the first chunk: records of waits that did not fit into their rings */
+	uint64_t reserved[1];
 	struct hp_stack_node nodes[];
 };
 

@@ -199,6 +199,50 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	[ "$(python3 -c "t, l, e = $counted; print(l > t / 2 and 0.6 * e < t + l < 1.15 * e)")" = True ]
 }
 
+@test "rate: a flood of stacks of waits leaves room for samples" {
+	local helper
+	compile floods -O2 -fno-instrument-functions <<-'END'
+		#include <stdio.h>
+		#include <time.h>
+		#include <unistd.h>
+		static volatile unsigned long sink;
+		int main(int argc, char **argv)
+		{
+			double end;
+			fclose(fopen(argv[1], "w"));
+			while (access(argv[3], F_OK) != 0)
+				usleep(1000);
+			for (int i = 0; i < 3000; i++)
+				nanosleep(&(struct timespec){ 0, 20000 }, NULL);
+			end = (double)clock() / CLOCKS_PER_SEC + 0.2;
+			while ((double)clock() / CLOCKS_PER_SEC < end)
+				for (int i = 0; i < 100000; i++)
+					sink += (unsigned long)i;
+			FILE *out = fopen(argv[2], "w");
+			fprintf(out, "%f\n", (double)clock() / CLOCKS_PER_SEC);
+			return fclose(out) + argc * 0;
+		}
+	END
+	HOTPATH_CPU_HZ=499 HOTPATH_REPORT=functions-cpu,offcpu HOTPATH_OUTPUT_FORMAT=json \
+		HOTPATH_OUTPUT_PATH="$T/json" HOTPATH_SEGMENT_PATH="$T/segment" "$HP_RUN" "$T/floods" "$T/begun" \
+		"$T/ended" "$T/go" &
+	eventually [ -e "$T/begun" ]
+	# The rings stay unread during the flood, and until all samples are taken.
+	helper=$(od -An -t u4 -j 200 -N 4 "$T/segment" | tr -d ' ')
+	kill -STOP "$helper"
+	eventually is_stopped "$helper"
+	touch "$T/go"
+	eventually [ -s "$T/ended" ]
+	kill -CONT "$helper"
+	wait $!
+	report_comes "$T/json"
+	asked "a['functions_cpu'].get('sample_count', 0), a['functions_cpu'].get('lost_count', 0), $(cat "$T/ended")"
+	[ "$(asked "a['functions_cpu']['has_kernel']")" = True ] || skip "no stacks of waits here"
+	grep -q 'CapEff:.*[4-7c-f]...$' /proc/self/status || skip "the rings of this user are limited"
+	[ "$(asked "a['functions_cpu']['lost_count']")" = 0 ]
+	[ "$(asked "a['functions_cpu']['total_samples'] / 1e6 > 0.6 * $(cat "$T/ended")")" = True ]
+}
+
 @test "rate: an ordinary user has samples from all CPUs, even if no memory may be locked" {
 	local locked
 

@@ -141,7 +141,7 @@ static const char *note(struct hp_report *report)
 {
 	double total = total_of(report), unknown = 0;
 	const struct hp_offcpu *offcpu = offcpu_of(report);
-	uint64_t lost = report->model.sampling.record.lost;
+	uint64_t lost = report->model.sampling.record.lost + report->model.sampling.wait_lost;
 	struct hp_text_cell time, share, count;
 	char *stopped, *bursts;
 
