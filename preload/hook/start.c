@@ -29,6 +29,7 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/dynamic.h"
 #include "preload/guest/pages.h"
+#include "preload/guest/readable.h"
 #include "preload/guest/real.h"
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
@@ -164,12 +165,47 @@ static const char *entry_for_child(void)
 	return hp_is_confined() ? HP_SESSION_VARIABLE "=" HP_SESSION_OFF : session_entry;
 }
 
+/* `known` is the last page that was found readable. */
+static bool is_readable(const void *at, uintptr_t *known)
+{
+	uintptr_t page = (uintptr_t)at / HP_PAGE;
+
+	if (page != *known && !hp_readable_few((uintptr_t)at, 1))
+		return false;
+	*known = page;
+	return true;
+}
+
+static bool is_text(const char *text, uintptr_t *known)
+{
+	while (is_readable(text, known))
+		if (!*text++)
+			return true;
+	return false;
+}
+
+/* The program's array may be invalid: then the kernel refuses it, as without us. */
+static bool is_array(char *const *environment)
+{
+	uintptr_t array = 0, text = 0;
+
+	if (environment == environ || hp_is_confined())
+		return true;
+	for (; is_readable(environment, &array); environment++) {
+		if (!*environment)
+			return true;
+		if (!is_text(*environment, &text))
+			return false;
+	}
+	return false;
+}
+
 size_t hp_start_environment_size(char *const *environment)
 {
 	bool loads_us = false;
 	size_t count = 0;
 
-	if (!session_entry[0] || !library[0] || !environment)
+	if (!session_entry[0] || !library[0] || !environment || !is_array(environment))
 		return 0;
 	for (; environment[count]; count++) {
 		const char *e = environment[count];

@@ -304,3 +304,30 @@ clocks()
 		[ "$(summary lost_calls)" = 0 ]
 	done
 }
+
+@test "guest: an environment that cannot be read is refused by exec, as without us" {
+	cat >"$T/badenv.c" <<-'END'
+		#include <errno.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			char *args[] = { "true", NULL }, *bad[] = { "A=1", (char *)-1L, NULL };
+			char *end = (char *)mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) + 4096;
+			char **open = (char **)end - 1, *last = end - 4;
+
+			munmap(end, 4096);
+			if (execve("/bin/true", args, bad) != -1 || errno != EFAULT)
+				return 1;
+			*open = "A=1";
+			if (execve("/bin/true", args, open) != -1 || errno != EFAULT)
+				return 2;
+			memcpy(last, "A=1", 4);
+			bad[1] = last;
+			return execve("/bin/true", args, bad) + 4;
+		}
+	END
+	gcc -o "$T/badenv" "$T/badenv.c"
+	HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/badenv"
+}
