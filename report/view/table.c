@@ -5,7 +5,8 @@
  * Tables fit the width: numbers are never cut and are right-aligned, the name
  * column gets the remaining width, but at least NAME_MIN columns.  Chains after
  * it shrink down to CHAIN_MIN; if that is not enough, the longest get separate
- * lines below their rows.
+ * lines below their rows.  Some columns are left out before any line gets too
+ * long.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "report/section/sections.h"
 #include "report/view/view.h"
 
+#define SPARE_MAX 2 /* hp_column.spare */
 #define NAME_MIN 12
 #define CHAIN_MIN 32
 #define BELOW "  "	/* before the names of its children */
@@ -436,6 +438,15 @@ static size_t width_least(const struct grid *grid)
 	return whole;
 }
 
+/* Lines that the terminal breaks are hard to read; JSON and the console have all columns. */
+static void spares_drop(struct grid *grid)
+{
+	for (unsigned rank = 1; rank <= SPARE_MAX; rank++)
+		for (size_t i = grid->column_count; i-- && width_least(grid) > grid->look->width;)
+			if (grid->columns[i].column->spare == rank)
+				grid->columns[i].title[0] = 0;
+}
+
 static struct column *chain_widest(struct grid *grid, bool can_shrink)
 {
 	struct column *widest = NULL;
@@ -753,6 +764,7 @@ static bool section_write(struct hp_report *report, const struct hp_section *sec
 		grid.columns[0].is_below = grid.is_prose;
 		widths_find(&grid);
 		zeros_drop(&grid);
+		spares_drop(&grid);
 		chains_fit(&grid);
 		if (!grid.is_prose)
 			name_fit(&grid);

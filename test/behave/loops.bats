@@ -135,6 +135,18 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	[ "$(reported alone '[(x["waits"], x["timer_reads"]) for x in r]')" = "[(50, 50)]" ]
 }
 
+@test "loops: a table that would be wider than the terminal leaves out columns" {
+	local width
+
+	for width in 80 200; do
+		COLUMNS=$width HOTPATH_REPORT=runtime HOTPATH_CPU=off "$HP_RUN" "$T/alone" >"$T/alone.$width" 2>&1
+	done
+	grep -qE '^Loop .* Mean .* P95 .* Timers +Missed' "$T/alone.200"
+	grep -qE '^Loop .* Timers +Missed' "$T/alone.80"
+	run ! grep -E '^Loop .* Mean ' "$T/alone.80"
+	[ "$(LC_ALL=C.UTF-8 wc -L <"$T/alone.80")" -le 80 ]
+}
+
 @test "waits that another thread ended are counted, and not those that the loop ended itself" {
 	[ "$(reported remote '[(x["waits"], x["woken_remote"]) for x in r]')" = "[(301, 200)]" ]
 	[ "$(reported remote 'a["remote_schedule_count"]')" = 200 ]

@@ -142,6 +142,8 @@ struct hp_column {
 	hp_getter get;	/* NULL = the value is `member` */
 	bool is_percentiles;	/* one column for each percentile; names are P95, p95, p95_ns */
 	enum hp_need need;
+	/* Left out of tables that are too wide with the shortest names: 1 first, then 2; 0 = never. */
+	uint8_t spare;
 	struct hp_member member;
 };	/* the last one of a list has neither title nor keys */
 
