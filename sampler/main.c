@@ -429,6 +429,8 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 		report_is_done(sampler);
 		return;
 	}
+	if (!has_others(sampler) && !sampler->members.suspected)
+		hp_perf_leave(&sampler->perf);	/* while the report is made */
 	sampler->report_pidfd = (int)syscall(SYS_pidfd_open, sampler->end.report, 0);
 	if (sampler->report_pidfd >= 0 && watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT))
 		return;

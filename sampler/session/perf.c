@@ -38,6 +38,7 @@
 #define WINDOW_NS UINT64_C(250000000)
 /* Of the CPU time so far, 1 in this many: periods that all threads may have begun. */
 #define PENDING_SHARE 2
+#define LEAVE_MOST 256	/* events: closed within a few milliseconds */
 #define CROWD 1000	/* threads alive */
 #define SWITCH_SHARE \
 	50	/* of all time, switching stacks of waits off and on may take one part in this many */
@@ -86,15 +87,26 @@ static void fail(struct hp_perf *perf, enum hp_sampling_fault fault, int error)
 	perf->record->error = (uint32_t)error;
 }
 
-void hp_perf_release(struct hp_perf *perf)
+static void events_close(struct hp_perf *perf)
 {
 	hp_perf_fds_close(&perf->fds);
 	hp_perf_fds_close(&perf->wait_fds);
 	hp_whole_release(&perf->whole);
-	hp_unseen_release(&perf->unseen);
 	hp_perf_rings_release(&perf->rings);
-	hp_samples_release(&perf->samples);
 	perf->is_open = false;
+}
+
+void hp_perf_leave(struct hp_perf *perf)
+{
+	if (perf->fds.count + perf->wait_fds.count <= LEAVE_MOST)
+		events_close(perf);
+}
+
+void hp_perf_release(struct hp_perf *perf)
+{
+	events_close(perf);
+	hp_unseen_release(&perf->unseen);
+	hp_samples_release(&perf->samples);
 }
 
 /* ---- the start ---- */

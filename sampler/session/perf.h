@@ -148,4 +148,10 @@ void hp_perf_read(struct hp_perf *perf);
 /* The same to the last record: the report follows. */
 void hp_perf_finish(struct hp_perf *perf);
 
+/*
+ * After hp_perf_finish: closes the events and rings, unless they are so many that this takes long.
+ * The memory of rings is limited by user, and the next run needs it before this helper has ended.
+ */
+void hp_perf_leave(struct hp_perf *perf);
+
 #endif

@@ -159,9 +159,9 @@ run_storm()
 	used=$(od -An -t u8 -j 64 -N 8 segment)
 	echo "$few, then $used"
 	[ $((used - few)) -lt 200000 ]
-	# The kernel counts on from image to image, so one thread's CPU time is at most the run's.
+	# The kernel counts on from image to image, so one thread's CPU time is at most the run's, but for its start.
 	python3 -c '
 import json
 summary = json.load(open("report"))["summary"]
-assert 0 < summary["cpu_ns"] <= summary["wall_ns"], summary'
+assert 0 < summary["cpu_ns"] <= 1.1 * summary["wall_ns"], summary'
 }
