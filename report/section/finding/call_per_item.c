@@ -290,7 +290,7 @@ const struct hp_rule hp_rule_call_per_item = {
 	.find = find,
 	.pattern =
 		"One function spends at least 25% of the CPU time in one system call that transfers no "
-		"data, does not wait and has no rule of its own, such as clock_gettime, stat for "
+		"data, does not wait and is in no other rule, such as clock_gettime, stat for "
 		"localtime, or readlink for realpath.  Samples show the call at least five times, with "
 		"other work in between.  "
 		"The gain is the time of the library function that makes the call, if the call is at "

@@ -48,7 +48,7 @@ static bool is_costly(const struct hp_survey *survey)
 static char *advice_of(const char *path, bool is_left, bool is_adding)
 {
 	if (is_adding)
-		return hp_xprintf("%s only adds: none of its blocks were freed before memory "
+		return hp_xprintf("%s allocates, and nothing was freed before memory "
 				  "peaked.  If not all are needed, remove old ones.",
 				  path);
 	return is_left ? hp_xprintf("Free what %s allocates when it is no longer needed, or hold "
