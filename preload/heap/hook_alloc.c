@@ -101,6 +101,15 @@ static inline void settle(struct hp_heap_local *me, struct hp_heap *heap)
 	settle_known(me, heap);
 }
 
+/* The pending block will not be temporary. */
+static void settle_now(struct hp_heap_local *me)
+{
+	settle(me, me->heap);
+	me->heap->pending = 0;
+	me->heap->pending_bytes = 0;
+	me->last = HP_NO_BLOCK;
+}
+
 /* A block without a word cannot be found when it is freed, so it does not count as held. */
 static HP_COLD void note_wordless(struct hp_heap_local *me, struct hp_site *site, uint64_t size)
 {
@@ -155,15 +164,12 @@ static HP_COLD void note_sampled(struct hp_heap_local *me, struct hp_shadow_word
 	note_at(me, place, site, block, size);
 	has_room = hp_sampled_begin(me, site, block, size);
 	if (++me->samples % HP_PROVE_SAMPLES == 0)
-		me->gate = 0;	/* the next cached path is checked by a walk */
+		me->gate = 0; /* the next cached path is checked by a walk */
 	if (!has_room)
 		return;
 	word_store(place,
 		   (struct hp_shadow_word){ (uint32_t)(heap->pending / HP_LINE), HP_SHADOW_LARGE });
-	settle(me, heap);
-	heap->pending = 0;
-	heap->pending_bytes = 0;
-	me->last = HP_NO_BLOCK;
+	settle_now(me);
 }
 
 /* In memory that was never used before. */
@@ -244,7 +250,8 @@ static void unsettle(struct hp_heap_local *me, struct hp_site *site, uint64_t si
 static HP_COLD void note_free_extra(struct hp_heap_local *me, struct hp_site *site,
 				    const void *block, struct hp_block_extra extra)
 {
-	if (hp_sampled_is_temporary(me, block)) {
+	/* Of another thread: see is_of_pending. */
+	if (hp_sampled_is_temporary(me, block) && site->heap == me->id) {
 		unsettle(me, site, extra.size);
 		return;
 	}
@@ -265,13 +272,28 @@ static inline void note_free(struct hp_heap_local *me, struct hp_shadow_word wor
 		note_free_size(me, site, word.size);
 }
 
+/*
+ * True if the word is the pending block's. Else another thread has freed that block, and whoever
+ * allocated one at the same address gave it to this thread: a reply in the place of its request.
+ */
+static inline bool is_of_pending(const struct hp_heap *heap, const struct hp_shadow_word *place)
+{
+	uint64_t size =
+		heap->pending_bytes < HP_SHADOW_LARGE ? heap->pending_bytes : HP_SHADOW_LARGE;
+
+	/* Two halves, compared with memory, take no register that free would have to save. */
+	return __atomic_load_n(&place->site, __ATOMIC_RELAXED) ==
+		       (uint32_t)(heap->pending / HP_LINE) &&
+	       __atomic_load_n(&place->size, __ATOMIC_RELAXED) == (uint32_t)size;
+}
+
 /* The pending block is about to be freed. */
-static inline void note_temporary(struct hp_heap_local *me, const void *block)
+static inline void note_temporary(struct hp_heap_local *me, const void *block,
+				  struct hp_shadow_word *place)
 {
 	struct hp_heap *heap = me->heap;
 	struct hp_site *site = hp_heap_site(me, heap->pending);
 	uint64_t size = heap->pending_bytes;
-	struct hp_shadow_word *place = hp_shadow_find(block);
 
 	if (HP_UNLIKELY(heap->live + (int64_t)size > me->trigger))
 		hp_peak_look(me);
@@ -281,11 +303,9 @@ static inline void note_temporary(struct hp_heap_local *me, const void *block)
 	heap->temporary_bytes += size;
 	site->temporary_bytes += size;
 	site->temporary++;
-	if (HP_LIKELY(place != NULL)) {
-		if (HP_UNLIKELY(size >= HP_SHADOW_LARGE))
-			hp_block_extra_take((uintptr_t)block);
-		word_store(place, (struct hp_shadow_word){ 0, 0 });
-	}
+	if (HP_UNLIKELY(size >= HP_SHADOW_LARGE))
+		hp_block_extra_take((uintptr_t)block);
+	word_store(place, (struct hp_shadow_word){ 0, 0 });
 }
 
 /* An unknown block: allocated before we started, by the parent process, or NULL. */
@@ -315,8 +335,13 @@ static inline void note_free_any(struct hp_heap_local *me, const void *block)
 	struct hp_shadow_word word;
 
 	if (block == me->last) {
-		note_temporary(me, block);
-		return;
+		struct hp_shadow_word *place = hp_shadow_find(block);
+
+		if (HP_LIKELY(place && is_of_pending(me->heap, place))) {
+			note_temporary(me, block, place);
+			return;
+		}
+		settle_now(me);
 	}
 	word = word_take(block);
 	if (HP_LIKELY(word.site != 0))
@@ -483,7 +508,7 @@ static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local 
 		me->last = HP_NO_BLOCK;
 	}
 	if (HP_UNLIKELY(--me->countdown == 0)) {
-		me->countdown = 1;	/* for note_new */
+		me->countdown = 1; /* for note_new */
 		return false;
 	}
 	heap->pending = offset;
@@ -637,16 +662,18 @@ static inline __attribute__((always_inline)) bool is_temporary(struct hp_heap_lo
 	struct hp_heap *heap = me->heap;
 	struct hp_site *site = hp_heap_site(me, heap->pending);
 	uint64_t size = heap->pending_bytes;
+	/* It has a word, else it would not be pending. */
+	struct hp_shadow_word *place = hp_shadow_known(block);
 
-	if (HP_UNLIKELY(heap->live + (int64_t)size > me->trigger || size >= HP_SHADOW_LARGE))
+	if (HP_UNLIKELY(heap->live + (int64_t)size > me->trigger || size >= HP_SHADOW_LARGE ||
+			!is_of_pending(heap, place)))
 		return false;
 	me->last = HP_NO_BLOCK;
 	heap->pending_bytes = 0;
 	heap->pending = 0;
 	heap->temporary_bytes += size;
 	site->temporary_bytes += size;
-	/* It has a word, else it would not be pending. */
-	word_store_both(hp_shadow_known(block), 0);
+	word_store_both(place, 0);
 	site->temporary++;
 	return true;
 }
@@ -710,7 +737,7 @@ HP_EXPORT void free(void *block)
 struct taken {
 	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
-	struct hp_block_extra extra;	/* if the word has the mark */
+	struct hp_block_extra extra; /* if the word has the mark */
 };
 
 static inline struct taken take(struct hp_heap_local *me, const void *block)
@@ -720,12 +747,8 @@ static inline struct taken take(struct hp_heap_local *me, const void *block)
 	/* It will be freed or kept: either way it is no longer pending, nor temporary. */
 	if (me && block == me->sampled)
 		me->sampled = NULL;
-	if (me && block == me->last) {
-		settle(me, me->heap);
-		me->heap->pending = 0;
-		me->heap->pending_bytes = 0;
-		me->last = HP_NO_BLOCK;
-	}
+	if (me && block == me->last)
+		settle_now(me);
 	if (!taken.place)
 		return taken;
 	taken.word = word_load(taken.place);
@@ -924,7 +947,7 @@ static inline void note_gone_any(const void *block, uintptr_t sp)
 	if (HP_LIKELY(me->gate))
 		note_free_any(me, block);
 	else
-		note_free_slow(block, 0, sp);	/* the loader calls none of these */
+		note_free_slow(block, 0, sp); /* the loader calls none of these */
 }
 
 /* Three forms of free that not every C library has. */

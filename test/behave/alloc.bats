@@ -7,7 +7,7 @@ load helper
 setup_file()
 {
 	local name
-	for name in family threads paths; do
+	for name in family threads paths reply; do
 		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/alloc_$name.c" -lpthread
 	done
 	g++ -g -O1 -std=c++17 -o "$T/stl" "$ROOT/test/behave/programs/alloc_stl.cc"
@@ -82,6 +82,24 @@ all="allocated_count freed_count allocated_bytes live_count live_bytes"
 	END
 	)" ]
 	[ "$(totals cache_mismatches)" = 0 ]
+}
+
+@test "alloc: a block at the address of one that another thread freed is not that one" {
+	LD_PRELOAD=$HP_LIB "$T/reply" 8000 >"$T/out" 2>"$T/err"
+	[ ! -s "$T/err" ]
+	# Else nothing was tested.
+	[ "$(cat "$T/out")" -gt 800 ]
+	run python3 - "$T/report" <<-'END'
+	import json, sys
+	for site in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
+	    name = site["frames"][0]["function"]
+	    if name in ("request", "reply", "scratch"):
+	        print(name, site["count"], site["total_bytes"], site["frees"], site["freed_bytes"], site["live_count"])
+	END
+	[ "$(sort <<<"$output")" = "reply 8000 512000 7000 448000 1000
+request 8000 512000 8000 512000 0
+scratch 8000 2400000 8000 2400000 0" ]
+	[ "$(totals strange_frees)" = 0 ]
 }
 
 # per_path REPORT - "COUNT BYTES function function ..." up to main, for sites that run under main.
