@@ -25,6 +25,9 @@ static const char *const waiters[] = {
 	"uv_sem_wait",
 	"uv_barrier_wait",
 	"uv_thread_*",
+	"uv_sleep",
+	"ev_sleep",
+	"apr_sleep",
 	"PyThread_acquire_lock*",
 	"PyThread_start_new_thread",
 };

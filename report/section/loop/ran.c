@@ -4,7 +4,8 @@
  *
  * A sample counts for the CPU time since the previous one, a wait of the thread within the span for
  * its own duration. The named function is the innermost of those that were on the stack for most of
- * the span. The kernel and the C library are skipped: their callers are named instead.
+ * the span. As for waits, the kernel and the C library are skipped, and a function that only passes
+ * a request on (g_usleep) is named if there is no other: their callers are named instead.
  *
  * On a busy machine the thread may be ready without a core for most of the span, or samples are lost.
  * Then the span has the name of what samples and waits that are there show, and is marked.
@@ -17,10 +18,10 @@
 
 #include "report/base/memory.h"
 #include "report/read/event.h"
-#include "report/name/name.h"
 #include "report/name/wrapper.h"
 #include "report/read/model.h"
 #include "report/section/cpu/cpu.h"
+#include "report/section/wait/offcpu.h"
 
 #define COVERED_MIN 0.5 /* of a span, as for calls */
 #define SAMPLES_MIN 3 /* fewer may cover time outside it */
@@ -91,14 +92,12 @@ static void spans_add(void *context, const struct hp_event *event)
 			event_add(&spans->list[i], event);
 }
 
-/* The kernel's functions and those of the C library do what their callers want. */
 static bool is_servant(const struct hp_report *report, uint32_t stack)
 {
-	uint32_t at = report->model.sampling.stacks[stack].object;
-	const struct hp_model_object *object = at == HP_NONE ? NULL : &report->model.objects[at];
+	uint32_t object = report->model.sampling.stacks[stack].object;
 
-	return object && (object->kind == HP_OBJECT_KERNEL ||
-			  strncmp(hp_name_file(object->path), "libc.so.", 8) == 0);
+	return (object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_KERNEL) ||
+	       hp_offcpu_is_servant(report, object);
 }
 
 static size_t depth_of(const struct hp_report *report, uint32_t stack)
@@ -144,21 +143,24 @@ static void stack_add(struct hp_report *report, struct rans *rans, const struct 
 	}
 }
 
-/* Code without a symbol has the name of its file, in brackets. */
-static bool has_name(const struct hp_cpu *cpu, const struct ran *ran)
+/* How well a function explains what ran. Code without a symbol has the name of its file, in brackets. */
+enum fit { UNNAMED, WRAPPER, NAMED };
+
+static enum fit fit_of(const struct hp_cpu *cpu, const struct ran *ran)
 {
 	const char *name = cpu->functions[ran->function].name;
 
-	return *name != '[' && !hp_wrapper_is_outermost(name);
+	if (*name == '[' || hp_wrapper_is_outermost(name))
+		return UNNAMED;
+	return hp_wrapper_waits(name) ? WRAPPER : NAMED;
 }
 
-/* Prefers one with a name. */
 static bool is_better(const struct hp_cpu *cpu, const struct ran *ran, const struct ran *best)
 {
-	bool is_named = has_name(cpu, ran), is_best_named = best && has_name(cpu, best);
+	enum fit fit = fit_of(cpu, ran), of_best = best ? fit_of(cpu, best) : UNNAMED;
 
-	if (is_named != is_best_named)
-		return is_named;
+	if (fit != of_best)
+		return fit > of_best;
 	return !best || ran->depth / ran->ns > best->depth / best->ns;
 }
 

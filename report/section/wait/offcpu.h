@@ -62,6 +62,9 @@ bool hp_offcpu_is_profiler(struct hp_report *report, uint32_t stack);
 /* The C library's, its loader's, or ours. */
 bool hp_offcpu_is_libc(const struct hp_report *report, uint32_t object);
 
+/* Its functions, except the kernel's own, do what their callers want. */
+bool hp_offcpu_is_servant(const struct hp_report *report, uint32_t object);
+
 /* --- offcpu_held.c: the locks of all rows, and of one in a table and in JSON --- */
 
 void hp_offcpu_held_make(struct hp_report *report, struct hp_offcpu *offcpu);

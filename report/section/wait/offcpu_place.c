@@ -182,6 +182,13 @@ bool hp_offcpu_is_helper(const struct hp_report *report, uint32_t stack)
 	return false;
 }
 
+/* The kernel's page of code works for its caller, like the C library. */
+bool hp_offcpu_is_servant(const struct hp_report *report, uint32_t object)
+{
+	return hp_offcpu_is_libc(report, object) ||
+	       (object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_VDSO);
+}
+
 /* How well a function explains a wait. */
 enum fit { UNFIT, LIBC, WRAPPER, OTHER, WHOLE };
 
@@ -190,9 +197,7 @@ static enum fit fit_of(const struct hp_report *report, uint32_t object,
 {
 	if (report->has_functions && f->instrumented != HP_NONE)
 		return WHOLE;
-	/* The kernel's page of code works for its caller, like the C library. */
-	if (hp_offcpu_is_libc(report, object) ||
-	    (object != HP_NONE && report->model.objects[object].kind == HP_OBJECT_VDSO))
+	if (hp_offcpu_is_servant(report, object))
 		return LIBC;
 	if (hp_wrapper_waits(f->name))
 		return WRAPPER;

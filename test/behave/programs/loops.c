@@ -344,11 +344,18 @@ __attribute__((noinline, noclone)) static void script(void)
 	__asm__ volatile("");
 }
 
-__attribute__((noinline, noclone)) static void napping(void)
+/* Only passes the request on: its caller is to be named. */
+__attribute__((noinline, noclone)) static void g_usleep(long us)
 {
-	struct timespec time = { .tv_nsec = 15 * STALL_NS };
+	struct timespec time = { .tv_nsec = us * 1000 };
 
 	nanosleep(&time, NULL);
+	__asm__ volatile("");
+}
+
+__attribute__((noinline, noclone)) static void napping(void)
+{
+	g_usleep(15 * STALL_NS / 1000);
 	__asm__ volatile("");
 }
 
