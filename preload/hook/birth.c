@@ -108,7 +108,8 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	is_wanted = hp_settings_asks_threads(settings) ||
 		    hp_settings_asks(settings, HP_KEY_CHANNELS) ||
 		    hp_settings_asks(settings, HP_KEY_FUTURES) ||
-		    hp_settings_asks(settings, HP_KEY_POOLS);
+		    hp_settings_asks(settings, HP_KEY_POOLS) ||
+		    hp_settings_asks(settings, HP_KEY_LOOPS);
 	if (is_wanted)
 		end_number = hp_end_new(end);
 }

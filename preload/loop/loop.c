@@ -113,6 +113,8 @@ static void add(struct hp_loop *loop, const struct hp_loop *own)
 	loop->tid = own->tid;
 	hp_count_up(&loop->threads);
 	loop->first = own->first;
+	loop->earlier_ticks += own->earlier_ticks;
+	loop->tail_ticks += own->tail_ticks;
 	loop->since = 0;
 	loop->until = own->until;
 	loop->waits += own->waits;
@@ -177,17 +179,19 @@ static void spread_add(struct hp_loop *loop, uint64_t ticks)
 		counters[hp_bucket_place(ticks, group)]++;
 }
 
-/* The descriptor of the last wait's only event; -1 = not known. */
+/* The descriptor of the last wait's only event; -1 = not known. NULL = nothing is known. */
 static int only_fd(const struct hp_looper *me)
 {
+	if (!me)
+		return -1;
 	if (me->only_call == HP_LOOP_EPOLL)
 		return hp_watch_find(me->only_fd, me->only_source);
 	return me->only_call ? (int)me->only_source : -1;
 }
 
 /* Evicts the shortest of the longest; returns the shortest that is left. */
-static HP_COLD uint64_t longest_put(struct hp_looper *me, struct hp_loop *loop,
-				    const struct hp_loop_first *span)
+static HP_COLD uint64_t longest_put(const struct hp_looper *me, struct hp_loop *loop,
+				    const struct hp_loop_first *span, uint64_t number)
 {
 	struct hp_loop_longest *longest;
 	struct hp_loop_span *place, *each;
@@ -208,10 +212,10 @@ static HP_COLD uint64_t longest_put(struct hp_looper *me, struct hp_loop *loop,
 	hp_seq_begin(&place->number);
 	hp_seq_set(&place->begin, span->begin);
 	hp_seq_set(&place->ticks, span->ticks);
-	hp_seq_set(&place->source, me->only_call ? me->only_source : 0);
+	hp_seq_set(&place->source, me && me->only_call ? me->only_source : 0);
 	hp_seq_set_pair(&place->events, loop->last_events, (uint32_t)only_fd(me));
-	hp_seq_set_pair(&place->tid, me->tid, 0);
-	hp_seq_end(&place->number, loop->spans + 1);
+	hp_seq_set_pair(&place->tid, loop->tid, 0);
+	hp_seq_end(&place->number, number);
 	for (each = longest->spans; each < longest->spans + HP_LOOP_LONGEST; each++)
 		least = each->ticks < least ? each->ticks : least;
 	return least;
@@ -223,7 +227,7 @@ HP_COLD void hp_loop_span_long(struct hp_looper *me, struct hp_loop *loop, uint6
 
 	loop->span_most = ticks > loop->span_most ? ticks : loop->span_most;
 	if (loop != me->at->own)
-		me->long_least = longest_put(me, loop, &span) + 1;
+		me->long_least = longest_put(me, loop, &span, loop->spans + 1) + 1;
 	else if (loop->spans < HP_LOOP_MIN)
 		me->at->spans[loop->spans] = span;
 }
@@ -336,12 +340,55 @@ static void forget(struct hp_looper *me)
 	memset(me->sites, 0, sizeof(me->sites));
 }
 
-/* The next owner continues with its contents. */
-static void record_release(struct hp_loop *loop)
+/* What follows counts for the next loop at this call. */
+static void life_end(struct hp_loop *loop)
 {
 	loop->earlier_ticks += hp_clock_between(loop->first, loop->until);
 	loop->first = loop->since = loop->until = 0;
+}
+
+/* The next owner continues with its contents. */
+static void record_release(struct hp_loop *loop)
+{
+	life_end(loop);
 	hp_claim_end(&loop->state);
+}
+
+/* It ends in a wait, which a cancelled thread leaves without an end. */
+static void wait_end(struct hp_loop *loop, uint64_t end)
+{
+	if (loop->until)
+		loop->busy_ticks += hp_clock_between(loop->until, loop->since);
+	loop->wait_ticks += hp_clock_between(loop->since, end);
+	loop->until = end;
+}
+
+/* It ends after its last wait. */
+static void tail_end(const struct hp_looper *me, struct hp_loop *loop, uint64_t end, bool is_told)
+{
+	const struct hp_loop_first span = { .begin = loop->until,
+					    .ticks = hp_clock_between(loop->until, end) };
+
+	if (!loop->until)
+		return;
+	loop->tail_ticks += span.ticks;
+	if (is_told)
+		longest_put(me, loop, &span, loop->waits | HP_LOOP_TAIL);
+}
+
+/* Its loop has ended, but the thread may go on for long, or begin another one. */
+static void fd_closed(int fd)
+{
+	struct hp_looper *me = hp_looper();
+
+	hp_timer_closed(fd);
+	if (!me->tid || !me->at_instance || hp_watch_counts_of(fd) != me->at_instance)
+		return;
+	me->at_instance = NULL;
+	if (!me->loop || me->frame)
+		return;
+	tail_end(me, me->loop, hp_ticks(), me->loop != me->at->own);
+	life_end(me->loop);
 }
 
 static void thread_end(void *data)
@@ -350,6 +397,12 @@ static void thread_end(void *data)
 
 	if (me != hp_looper())
 		return;
+	if (me->loop && me->loop != me->at->own && hp_segment_holds(&hp_segment, me->loop)) {
+		if (me->loop->since)
+			wait_end(me->loop, hp_ticks());
+		else
+			tail_end(me, me->loop, hp_ticks(), true);
+	}
 	for (uint32_t i = 0; i < me->count; i++)
 		if (me->sites[i].told && hp_segment_holds(&hp_segment, me->sites[i].told))
 			record_release(me->sites[i].told);
@@ -498,7 +551,7 @@ static void spans_tell(struct hp_looper *me, struct hp_loop *loop,
 	me->only_call = 0;
 	for (uint64_t i = 0; i < count && i < HP_LOOP_MIN; i++) {
 		spread_add(loop, spans[i].ticks);
-		longest_put(me, loop, &spans[i]);
+		longest_put(me, loop, &spans[i], loop->spans + 1);
 	}
 }
 
@@ -561,18 +614,53 @@ static void dropped(void)
 		forget(HP_THREAD_OF(struct hp_looper, node));
 }
 
-/* Records of threads that ended with their image. */
+static uint64_t moment_of(const struct hp_loop *loop)
+{
+	return loop->since > loop->until ? loop->since : loop->until;
+}
+
+static bool is_taken(const struct hp_loop *loop)
+{
+	return atomic_load_explicit(&loop->state, memory_order_relaxed) == HP_TAKEN;
+}
+
+/* Its thread waited in another loop later. */
+static bool is_left(const struct hp_loop *loop, uint64_t list)
+{
+	for (int i = 0; list && i < RECORDS_MAX; i++) {
+		const struct hp_loop *other = at(list);
+
+		if (other->tid == loop->tid && is_taken(other) &&
+		    moment_of(other) > moment_of(loop))
+			return true;
+		list = other->next;
+	}
+	return false;
+}
+
+/* Its thread ended then, with the process or its image. */
+static void life_end_at(struct hp_loop *loop, uint64_t end, uint64_t list)
+{
+	if (loop->since)
+		wait_end(loop, end);
+	else if (!is_left(loop, list))
+		tail_end(NULL, loop, end, true);
+	record_release(loop);
+}
+
+/* The record belonged to an earlier process or image, whose threads have ended. */
 static void free_records(struct hp_process *process)
 {
 	struct hp_account *account =
 		process->account ? at((uint64_t)process->account * HP_LINE) : NULL;
-	uint64_t offset = account ? atomic_load_explicit(&account->loops, memory_order_acquire) : 0;
+	uint64_t list = account ? atomic_load_explicit(&account->loops, memory_order_acquire) : 0;
+	uint64_t offset = list;
 
 	for (int i = 0; offset && i < RECORDS_MAX; i++) {
 		struct hp_loop *loop = at(offset);
 
-		if (atomic_load_explicit(&loop->state, memory_order_relaxed) == HP_TAKEN)
-			record_release(loop);
+		if (is_taken(loop))
+			life_end_at(loop, process->end_ticks, list);
 		offset = loop->next;
 	}
 }
@@ -581,7 +669,8 @@ const struct hp_recorder hp_loop_recorder = {
 	.find = find,
 	.configure = configure,
 	.free = free_records,
+	.fold = free_records,
 	.read = fd_read,
-	.closed = hp_timer_closed,
+	.closed = fd_closed,
 	.dropped = dropped,
 };

@@ -11,6 +11,8 @@ HP_COLD void hp_loop_taken(struct hp_looper *me, struct hp_watch_counts *counts)
 {
 	uint32_t before;
 
+	if (counts && counts != me->at_instance)
+		hp_channel_tell((int)(counts - hp_watch_counts));
 	me->at_instance = counts;
 	if (!counts)
 		return;

@@ -168,8 +168,8 @@ static void fold(struct hp_process *process)
 	hp_count_up(&process->folded);
 	process->folded_cpu_ns = process->cpu_ns;
 	process->folded_ticks += hp_clock_between(process->start_ticks, process->end_ticks);
-	process->end_ticks = 0;
 	HP_ABOVE(fold, process);
+	process->end_ticks = 0;
 	atomic_store_explicit(&process->modules, 0, memory_order_relaxed);
 	atomic_store_explicit(&process->ending, HP_ENDING_NONE, memory_order_relaxed);
 }

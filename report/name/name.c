@@ -207,7 +207,10 @@ static char *hollow(const char *name, char open, enum gone gone)
 	for (const char *c = name; *c;) {
 		size_t length = hp_name_step(name, c, &depth);
 		bool ends = hidden_at && depth < hidden_at;
-		bool starts = !hidden_at && length == 1 && *c == open && !strchr(">)", c[1]);
+		/* "thread (function)" is no call. */
+		bool is_aside = *c == '(' && c > name && c[-1] == ' ';
+		bool starts =
+			!hidden_at && length == 1 && *c == open && !is_aside && !strchr(">)", c[1]);
 
 		if (starts)
 			hidden_at = depth;

@@ -367,6 +367,8 @@ static void unwatched_write(struct hp_report *report, FILE *out)
 	struct hp_thread_sums sums;
 	size_t count;
 
+	if (!hp_settings_asks_threads(report->settings))
+		return;
 	hp_threads_sum(report, &sums);
 	count = sums.count - sums.watched - sums.unlisted;
 	if (sums.unlisted)

@@ -32,6 +32,9 @@ enum hp_loop_call {
  *
  *   life = earlier_ticks + (until - first), busy_ticks + wait_ticks = life
  *
+ * What follows the last wait is apart, in tail_ticks: up to the end of the thread, or until it
+ * closes the epoll instance. If the process ended first, readers add what follows `until`.
+ *
  * A later thread that waits at the same call takes over the record of one that has ended.
  */
 struct hp_loop {
@@ -48,7 +51,7 @@ struct hp_loop {
 	uint32_t spans_at;	/* offset / HP_LINE of hp_spread of the busy spans; 0 = none */
 	uint32_t longest_at;	/* offset / HP_LINE of hp_loop_longest; 0 = none */
 
-	uint64_t first;	/* ticks when its first wait began; 0 = its thread has ended */
+	uint64_t first;	/* ticks when its first wait began; 0 = its thread has ended, or the loop */
 	uint64_t since;	/* when the current wait began; 0 = it does not wait */
 	uint64_t until;	/* when the last wait ended */
 	uint64_t earlier_ticks;	/* lifetimes of the earlier threads */
@@ -83,12 +86,16 @@ struct hp_loop {
 	uint64_t timer_timed; /* reads of which is known how late they were, */
 	uint64_t timer_late_ns; /* their sum, */
 	uint64_t timer_late_most; /* and the longest, ns */
-	uint64_t reserved[2];
+	uint64_t tail_ticks; /* after the last waits of loops that have ended */
+	uint64_t reserved;
 };
 
 static_assert(sizeof(struct hp_loop) == 5 * HP_LINE, "format: readers rely on it");
 
 #define HP_LOOP_LONGEST 8
+
+/* In the number of a span that ended with the loop, beside how many waits preceded it. */
+#define HP_LOOP_TAIL (UINT64_C(1) << 62)
 
 /* One of the longest busy spans. */
 struct hp_loop_span {

@@ -72,13 +72,35 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	grep -E "^[0-9]+ busy spans? above 10.00 ms, the longest " "$T/hooked.txt"
 }
 
+# Up to its end: of its thread, of its epoll instance, of the program.
 @test "busy and waiting time add up to the loop's life" {
-	local sum all
+	local mode sum least most
 
-	sum=$(reported epoll 'r[0]["busy_ns"] + r[0]["wait_ns"]')
-	all=$(own epoll all_ns)
-	[ "$sum" -le $((all + all / 500)) ]
-	[ "$sum" -ge $((all / 2)) ]
+	gcc -O1 -g -Wall -Wextra -Werror -o "$T/loop_ends" "$ROOT/test/behave/programs/loop_ends.c" -lpthread
+	for mode in thread cancel close exit kill children; do
+		HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/$mode.json" \
+			LD_PRELOAD="$HP_LIB" "$T/loop_ends" "$mode" >"$T/$mode.said" || [ "$mode" = kill ]
+		sum=$(reported "$mode" 'sum(x["busy_ns"] + x["wait_ns"] for x in r)')
+		least=$(own "$mode" least) most=$(own "$mode" most)
+		[ "$most" != 0 ] || most=$(reported "$mode" 'a["current_elapsed_ns"]')
+		echo "$mode: $least <= $sum <= $most"
+		[ "$sum" -ge $((least - least / 500)) ]
+		[ "$sum" -le $((most + most / 500)) ]
+	done
+	[ "$(reported exit 'r[0]["after_last_wait_ns"] in [s["duration_ns"] for s in r[0]["longest_spans"] if "is_last" in s]')" = True ]
+	[ "$(reported exit 'r[0]["after_last_wait_ns"] >= 19900000')" = True ]
+	[ "$(reported cancel 'r[0]["after_last_wait_ns"]')" = 0 ]
+}
+
+@test "no two rows of loops have the same name" {
+	gcc -O0 -g -Wall -Wextra -Werror -o "$T/loop_names" "$ROOT/test/behave/programs/loop_names.c" -lpthread
+	for width in 80 120; do
+		COLUMNS=$width HOTPATH_REPORT=runtime HOTPATH_CPU=off "$HP_RUN" "$T/loop_names" >"$T/names.$width" 2>&1
+		sed -n '/^Loop .* Waits/,/^$/s/ \{2,\}.*//p' "$T/names.$width" | sed 1d | sort >"$T/names"
+		[ "$(grep -c . "$T/names")" = 10 ]
+		[ -z "$(uniq -d "$T/names")" ]
+	done
+	grep -E '^worker:[0-9]+ \(' "$T/names"
 }
 
 @test "descriptors: added, and removed when closed" {
@@ -291,6 +313,12 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	[ "$(reported crowded "('script', 'samples') in [(s.get('what'), s['known_by'].split()[-1]) for s in r[0]['longest_spans'] if s['duration_ns'] >= 300000000]")" = True ]
 }
 
+@test "if nothing is sampled, a line says why a long busy span has no name" {
+	HOTPATH_REPORT=runtime HOTPATH_OUTPUT_PATH="$T/nameless.txt" LD_PRELOAD="$HP_LIB" "$T/loops" nap >"$T/nameless.said"
+	tr '\n' ' ' <"$T/nameless.txt" | grep -E 'what ran in [1-9][0-9]* spans? above 50.00 ms is not known: CPU samples and waits were not recorded \(HOTPATH_REPORT='
+	run ! grep 'what ran in' "$T/hooked.txt"
+}
+
 @test "a client that polls for one answer is not a loop" {
 	[ "$(reported client 'len(r)')" = 0 ]
 	[ "$(reported client 'a["message"]')" = "no thread waits for several descriptors again and again" ]
@@ -342,7 +370,7 @@ END
 import json, sys
 active, idle, first, last = map(float, sys.argv[2:6])
 loop = next(r for r in json.load(open(sys.argv[1]))["tokio_runtime"]["raw"] if "uv_run" in r["label"] or "node" in r["label"])
-busy, waited = loop["busy_ns"] / 1e6, loop["wait_ns"] / 1e6
+busy, waited = (loop["busy_ns"] - loop["after_last_wait_ns"]) / 1e6, loop["wait_ns"] / 1e6
 assert abs(waited - idle) <= max(idle / 100, 5), (waited, idle)
 assert active - first - last - max(active / 100, 5) <= busy <= active + max(active / 100, 5), (busy, active, first, last)
 END

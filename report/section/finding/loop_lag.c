@@ -14,7 +14,7 @@
 /* Start-up precedes the first wait; the last span of an ended loop may be the program's end. */
 static bool is_last(const struct hp_loop_span_row *row)
 {
-	return row->span.number >= row->loop->record.spans;
+	return row->span.number >= row->loop->record.spans;	/* also HP_LOOP_TAIL */
 }
 
 static const struct hp_loop_span_row *longest(const struct hp_survey *survey, size_t *count)
@@ -27,11 +27,11 @@ static const struct hp_loop_span_row *longest(const struct hp_survey *survey, si
 	*count = 0;
 	for (size_t i = 0; i < loops->span_count; i++) {
 		const struct hp_loop_span_row *row = &loops->spans[i];
-		double life = (double)row->loop->busy_ticks + (double)row->loop->wait_ticks;
+		double busy = (double)row->loop->busy_ticks - (double)row->loop->tail_ticks;
+		double life = busy + (double)row->loop->wait_ticks;
 
 		if ((double)row->span.ticks * tick_ns < lag_ns || is_last(row) ||
-		    life * tick_ns < LIFE_MIN * lag_ns ||
-		    (double)row->loop->busy_ticks > BUSY_MAX * life)
+		    life * tick_ns < LIFE_MIN * lag_ns || busy > BUSY_MAX * life)
 			continue;
 		/* The longest come first. */
 		found = found ? found : row;

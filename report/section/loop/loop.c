@@ -37,7 +37,8 @@ struct view {
 struct build {
 	struct hp_report *report;
 	struct view *view;
-	uint64_t end_ticks;	/* of the process that is read */
+	uint32_t pid;	/* of the process that is read */
+	uint64_t end_ticks;	/* the same */
 	bool is_running;
 };
 
@@ -129,11 +130,17 @@ static bool has_sources(const struct hp_loop *record)
 	return record->sources > 1 || record->registered > 1;
 }
 
+/* The last one known when its thread lived. */
+static uint64_t moment_of(const struct hp_loop *record)
+{
+	return record->since > record->until ? record->since : record->until;
+}
+
 /* The thread's own name, or its process's. */
 static const char *thread_name(struct build *b, const struct hp_loop *record, const char *comm)
 {
 	const struct hp_model *model = &b->report->model;
-	const char *name = hp_model_thread_name(model, record->pid, record->tid, b->end_ticks);
+	const char *name = hp_model_thread_name(model, record->pid, record->tid, moment_of(record));
 
 	for (size_t i = 0; !name && i < model->thread_count; i++)
 		if (model->threads[i].tid == record->tid && model->threads[i].pid == record->pid)
@@ -182,31 +189,74 @@ static uint32_t object_of(void *context, uint64_t offset)
 	return *found;
 }
 
-/*
- * Ongoing parts: a wait in any case, and the busy span before it, which its end counts; a busy span
- * of a process that runs.
- */
-static void present_add(struct build *b, struct hp_loop_row *row)
+static void span_add(struct view *view, const struct hp_loop_span *span, size_t place)
 {
+	struct hp_loops *loops = &view->loops;
+
+	loops->spans =
+		hp_xgrow(loops->spans, loops->span_count, &view->span_room, sizeof(*loops->spans));
+	loops->spans[loops->span_count++] =
+		(struct hp_loop_span_row){ .loop = (void *)(uintptr_t)place, .span = *span };
+}
+
+/* The thread may have waited in several loops, one after the other. */
+static bool is_in_another(const struct hp_loops *loops, size_t first, size_t place)
+{
+	const struct hp_loop *record = &loops->rows[place].record;
+
+	for (size_t i = first; i < loops->count; i++)
+		if (i != place && loops->rows[i].record.tid == record->tid &&
+		    moment_of(&loops->rows[i].record) > moment_of(record))
+			return true;
+	return false;
+}
+
+/* What follows the last wait, up to now or to the end of the process. */
+static void open_span_add(struct build *b, size_t place)
+{
+	struct hp_loop_row *row = &b->view->loops.rows[place];
+	const struct hp_loop *record = &row->record;
+	const struct hp_loop_span span = { .number = record->waits | HP_LOOP_TAIL,
+					   .begin = record->until,
+					   .ticks = b->end_ticks - record->until,
+					   .events = record->last_events,
+					   .fd = -1,
+					   .tid = record->tid };
+
+	row->is_busy = b->is_running;
+	row->busy_ticks += span.ticks;
+	row->tail_ticks += span.ticks;
+	span_add(b->view, &span, place);
+}
+
+/*
+ * Ongoing parts: a wait, and the busy span before it, which its end counts; a busy span. `first`: of
+ * the process's loops.
+ */
+static void present_add(struct build *b, size_t first, size_t place)
+{
+	struct hp_loop_row *row = &b->view->loops.rows[place];
 	const struct hp_loop *record = &row->record;
 
 	row->wait_ticks = record->wait_ticks;
-	row->busy_ticks = record->busy_ticks;
+	row->tail_ticks = record->tail_ticks;
+	row->busy_ticks = record->busy_ticks + record->tail_ticks;
+	if (record->pid != b->pid)	/* of an earlier process with this record */
+		return;
 	row->is_waiting = record->since != 0;
 	if (row->is_waiting) {
 		if (b->end_ticks > record->since)
 			row->wait_ticks += b->end_ticks - record->since;
 		if (record->until && record->since > record->until)
 			row->busy_ticks += record->since - record->until;
-	} else if (record->until && b->is_running && b->end_ticks > record->until) {
-		row->is_busy = true;
-		row->busy_ticks += b->end_ticks - record->until;
+	} else if (record->until && b->end_ticks > record->until &&
+		   !is_in_another(&b->view->loops, first, place)) {
+		open_span_add(b, place);
 	}
 }
 
 static void longest_read(struct build *b, const struct hp_loop *record, size_t place)
 {
-	struct hp_loops *loops = &b->view->loops;
 	const struct hp_loop_longest *longest =
 		record->longest_at
 			? hp_reader_see(&b->report->model.reader,
@@ -214,13 +264,10 @@ static void longest_read(struct build *b, const struct hp_loop *record, size_t p
 			: NULL;
 
 	for (size_t i = 0; longest && i < HP_LOOP_LONGEST; i++) {
-		struct hp_loop_span_row row = { .loop = (void *)(uintptr_t)place };
+		struct hp_loop_span span;
 
-		if (!hp_logged_span(&longest->spans[i], &row.span))
-			continue;
-		loops->spans = hp_xgrow(loops->spans, loops->span_count, &b->view->span_room,
-					sizeof(*loops->spans));
-		loops->spans[loops->span_count++] = row;
+		if (hp_logged_span(&longest->spans[i], &span))
+			span_add(b->view, &span, place);
 	}
 }
 
@@ -249,8 +296,8 @@ static void row_add(struct build *b, const struct hp_loop *record, const char *c
 	row.spans.hold_ticks = (double)record->busy_ticks;
 	row.spans.hold_most = record->span_most;
 	hp_lock_spread_add(model, &row.spans.holds, record->spans_at);
-	present_add(b, &row);
-	longest_read(b, record, b->view->loops.count);
+	row.number = b->view->loops.count;
+	longest_read(b, record, row.number);
 	b->view->loops.rows =
 		hp_xgrow(b->view->loops.rows, b->view->loops.count, &b->view->room, sizeof(row));
 	b->view->loops.rows[b->view->loops.count++] = row;
@@ -261,6 +308,7 @@ static void process_read(struct build *b, const struct hp_process *process)
 	struct hp_reader *reader = &b->report->model.reader;
 	struct hp_account account;
 	struct hp_loop record;
+	size_t first;
 	char comm[sizeof(process->comm) + 1] = "";
 
 	memcpy(comm, process->comm, sizeof(process->comm));
@@ -269,11 +317,15 @@ static void process_read(struct build *b, const struct hp_process *process)
 		return;
 	b->is_running = !process->end_ticks;
 	b->end_ticks = process->end_ticks ? process->end_ticks : hp_reader_end_ticks(reader);
+	b->pid = process->pid;
+	first = b->view->loops.count;
 	for (uint64_t at = account.loops; hp_reader_step(reader, at, &record, sizeof(record));
 	     at = record.next)
 		if (record.call > 0 && record.call < HP_LOOP_CALLS &&
 		    b->view->loops.count < LOOPS_MAX)
 			row_add(b, &record, comm);
+	for (size_t i = first; i < b->view->loops.count; i++)
+		present_add(b, first, i);
 }
 
 static int compare_spans(const void *left, const void *right)
@@ -294,6 +346,7 @@ static void view_free(void *held)
 			free(row->spans.holds.groups[group]);
 		free(row->label);
 		free(row->name);
+		free(row->apart);
 	}
 	for (size_t i = 0; i < view->loops.span_count; i++)
 		free(view->loops.spans[i].what);
@@ -344,15 +397,93 @@ static void calls_find(struct hp_report *report, struct hp_loops *loops)
 	}
 }
 
-/* Only now are the rows in their final places. */
-static void spans_finish(struct hp_loops *loops)
+static int compare_rows(const void *left, const void *right)
 {
+	const struct hp_loop_row *a = left, *b = right;
+
+	if (a->busy_ticks != b->busy_ticks)
+		return a->busy_ticks > b->busy_ticks ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Only after this are the rows in their final places. */
+static void rows_sort(struct hp_loops *loops)
+{
+	size_t *places = hp_xcalloc(loops->count + 1, sizeof(*places));
+
+	if (loops->count)
+		qsort(loops->rows, loops->count, sizeof(*loops->rows), compare_rows);
+	for (size_t i = 0; i < loops->count; i++)
+		places[loops->rows[i].number] = i;
 	for (size_t i = 0; i < loops->span_count; i++)
-		loops->spans[i].loop = &loops->rows[(uintptr_t)loops->spans[i].loop];
+		loops->spans[i].loop = &loops->rows[places[(uintptr_t)loops->spans[i].loop]];
+	free(places);
+}
+
+static void spans_sort(struct hp_loops *loops)
+{
 	if (loops->span_count)
 		qsort(loops->spans, loops->span_count, sizeof(*loops->spans), compare_spans);
 	if (loops->span_count > LONGEST_MAX)
 		loops->span_count = LONGEST_MAX;
+}
+
+/* --- names that tell rows apart --- */
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct hp_loop_row *const *a = left, *const *b = right;
+
+	return strcmp((*a)->apart, (*b)->apart);
+}
+
+/* "worker:4711 (main)": as ps and perf do. */
+static void thread_tell(struct hp_report *report, struct hp_loop_row *row)
+{
+	const char *rest = row->label ? NULL : strstr(row->apart, " (");
+	size_t length = rest ? (size_t)(rest - row->apart) : strlen(row->apart);
+	char *text =
+		hp_xprintf("%.*s:%u%s", (int)length, row->apart, row->record.tid, rest ? rest : "");
+
+	(void)report;
+	free(row->apart);
+	row->apart = text;
+}
+
+/* One thread's waits at several places of a function. */
+static void place_tell(struct hp_report *report, struct hp_loop_row *row)
+{
+	char *place = hp_spot_text(hp_lock_code(report, &row->site));
+	char *text = hp_xprintf("%s at %s", row->apart, place);
+
+	free(place);
+	free(row->apart);
+	row->apart = text;
+}
+
+static void alike_tell(struct hp_report *report, struct hp_loop_row **rows, size_t count,
+		       void (*tell)(struct hp_report *, struct hp_loop_row *))
+{
+	qsort(rows, count, sizeof(*rows), compare_names);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && compare_names(&rows[i], &rows[next]) == 0;)
+			next++;
+		for (size_t row = i; next - i > 1 && row < next; row++)
+			tell(report, rows[row]);
+	}
+}
+
+static void names_tell(struct hp_report *report, struct hp_loops *loops)
+{
+	struct hp_loop_row **rows = hp_xcalloc(loops->count + 1, sizeof(struct hp_loop_row *));
+
+	for (size_t i = 0; i < loops->count; i++) {
+		rows[i] = &loops->rows[i];
+		rows[i]->apart = hp_xstrdup(rows[i]->name);
+	}
+	alike_tell(report, rows, loops->count, thread_tell);
+	alike_tell(report, rows, loops->count, place_tell);
+	free(rows);
 }
 
 const struct hp_loops *hp_loops_of(const struct hp_report *asked)
@@ -372,7 +503,9 @@ const struct hp_loops *hp_loops_of(const struct hp_report *asked)
 	for (; hp_reader_step(reader, at, &process, sizeof(process));
 	     at = hp_reader_after(reader, at, process.next))
 		process_read(&b, &process);
-	spans_finish(&view->loops);
+	rows_sort(&view->loops);
+	spans_sort(&view->loops);
+	names_tell(report, &view->loops);
 	calls_find(report, &view->loops);
 	hp_loop_ran(report, &view->loops);
 	return &view->loops;

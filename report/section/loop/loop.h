@@ -22,14 +22,17 @@ struct hp_loop_span_row;
 
 struct hp_loop_row {
 	struct hp_loop record;
+	size_t number;	/* as they are read */
 	struct hp_lock_place site;
 	uint32_t path;	/* of hp_loops.paths, or HP_NONE */
 	char *label;	/* the program's name for it; NULL = none */
 	char *name;	/* its name here */
+	char *apart;	/* the same if no other row has it, else with what differs */
 	const char *kind;	/* "libuv", "epoll", ... */
 	struct hp_lock_sum spans;	/* its holds are the busy spans */
 	uint64_t wait_ticks;	/* including the current wait */
-	uint64_t busy_ticks;	/* including the current span */
+	uint64_t busy_ticks;	/* including the current span, and */
+	uint64_t tail_ticks;	/* this part of it, which no wait followed */
 	bool is_waiting;
 	bool is_busy;	/* it is running, not waiting */
 };

@@ -90,6 +90,12 @@ static void cell_name(const struct hp_cell *cell, struct hp_value *value)
 	value->is_label = true;
 }
 
+static void cell_apart(const struct hp_cell *cell, struct hp_value *value)
+{
+	value->text = row_at(cell)->apart;
+	value->is_label = true;
+}
+
 static void cell_kind(const struct hp_cell *cell, struct hp_value *value)
 {
 	value->text = row_at(cell)->kind;
@@ -203,7 +209,8 @@ static void cell_remote(const struct hp_cell *cell, struct hp_value *value)
 
 static const struct hp_column columns[] = {
 	{ .key = "id", .raw = "id", .unit = HP_UNIT_NUMBER, .get = cell_id },
-	{ "Loop", "label", "label", HP_UNIT_NAME, .get = cell_name },
+	{ "Loop", NULL, NULL, HP_UNIT_NAME, .get = cell_apart },
+	{ NULL, "label", "label", HP_UNIT_NAME, .get = cell_name },
 	{ NULL, "kind", "kind", HP_UNIT_TEXT, .get = cell_kind },
 	{ NULL, "source", "source", HP_UNIT_TEXT, .get = cell_source },
 	{ NULL, "state", "state", HP_UNIT_TEXT, .get = cell_state },
@@ -222,6 +229,9 @@ static const struct hp_column columns[] = {
 	  .need = HP_NEED_ROOM, .spare = 1 },
 	{ "P", "busy_p", "busy_p", HP_UNIT_TIME, .get = cell_span_percentile,
 	  .is_percentiles = true, .spare = 2 },
+	{ .raw = "after_last_wait_ns",
+	  .unit = HP_UNIT_TIME,
+	  .member = HP_TICKS(hp_loop_row, tail_ticks) },
 	{ NULL, "busy_p99_span", "busy_p99_span_ns", HP_UNIT_TIME, .get = cell_p99 },
 	{ "Longest", "busy_max", "busy_max_ns", HP_UNIT_TIME,
 	  .member = HP_TICKS(hp_loop_row, record.span_most) },
@@ -286,7 +296,7 @@ static bool spans_have_data(const struct hp_report *report)
 
 static void cell_span_loop(const struct hp_cell *cell, struct hp_value *value)
 {
-	value->text = span_at(cell)->loop->name;
+	value->text = span_at(cell)->loop->apart;
 	value->is_label = true;
 }
 
@@ -299,17 +309,41 @@ static void cell_span_begin(const struct hp_cell *cell, struct hp_value *value)
 		begin > start ? (double)(begin - start) * cell->report->model.ns_per_tick : 0;
 }
 
+/* The loop, its thread or the program ended first, or it is still busy. */
+static bool is_tail(const struct hp_loop_span_row *row)
+{
+	return (row->span.number & HP_LOOP_TAIL) != 0;
+}
+
+static char *what_of(const struct hp_loop_span_row *row)
+{
+	return row->what ? hp_xstrdup(row->what)
+	       : row->span.events == 1 && row->span.fd >= 0
+		       ? hp_xprintf("descriptor %d", row->span.fd)
+	       : row->span.events ? hp_xprintf("%u event%s", row->span.events,
+					       row->span.events == 1 ? "" : "s")
+				  : NULL;
+}
+
+static const char *end_of(const struct hp_loop_span_row *row)
+{
+	bool is_open = row->loop->is_busy && row->span.begin == row->loop->record.until;
+
+	return is_open ? "until now" : "until its end";
+}
+
 static void cell_span_what(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_loop_span_row *row = span_at(cell);
-	char *text = row->what ? hp_xstrdup(row->what)
-		     : row->span.events == 1 && row->span.fd >= 0
-			     ? hp_xprintf("descriptor %d", row->span.fd)
-		     : row->span.events ? hp_xprintf("%u event%s", row->span.events,
-						     row->span.events == 1 ? "" : "s")
-					: hp_xstrdup("-");
+	char *text = what_of(row);
 
-	hp_cell_set_text(cell, text, value);
+	if (!is_tail(row)) {
+		hp_cell_set_text(cell, text ? text : hp_xstrdup("-"), value);
+		return;
+	}
+	hp_cell_set_text(
+		cell, hp_xprintf("%s%s%s", text ? text : "", text ? ", " : "", end_of(row)), value);
+	free(text);
 }
 
 static void cell_span_by(const struct hp_cell *cell, struct hp_value *value)
@@ -317,6 +351,30 @@ static void cell_span_by(const struct hp_cell *cell, struct hp_value *value)
 	const struct hp_loop_span_row *row = span_at(cell);
 
 	value->text = row->what ? row->by : row->span.events ? "woken by" : "unknown";
+}
+
+/* Without a sample or a wait, what ran in a long span is not known. */
+static const char *unnamed(struct hp_report *report)
+{
+	const struct hp_loops *loops = hp_loops_of(report);
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+	double ns = (double)report->settings->loop_lag_ms * 1e6;
+	struct hp_text_cell limit;
+	size_t count = 0;
+
+	for (size_t i = 0; i < loops->span_count; i++)
+		count += !loops->spans[i].what &&
+			 (double)loops->spans[i].span.ticks * report->model.ns_per_tick > ns;
+	if (!count || (sampling->is_there && !sampling->record.fault))
+		return NULL;
+	free(report->text);
+	report->text =
+		hp_xprintf("what ran in %zu span%s above %s is not known: %s", count,
+			   count == 1 ? "" : "s", hp_format_time(&limit, ns),
+			   sampling->is_there ? "no CPU samples were taken"
+					      : "CPU samples and waits were not recorded "
+						"(HOTPATH_REPORT=runtime,functions-cpu,offcpu)");
+	return report->text;
 }
 
 static const struct hp_column span_columns[] = {
@@ -358,6 +416,8 @@ static void add_longest(struct hp_report *report, const void *held, cJSON *entry
 		hp_json_whole(item, "events", row->span.events);
 		if (row->span.events == 1 && row->span.fd >= 0)
 			hp_json_whole(item, "fd", (uint64_t)row->span.fd);
+		if (is_tail(row))
+			cJSON_AddTrueToObject(item, "is_last");
 		if (row->what) {
 			hp_json_text(item, "what", row->what);
 			cJSON_AddStringToObject(item, "known_by", row->by);
@@ -459,6 +519,7 @@ const struct hp_section hp_loop_spans_section = {
 	.with = &hp_loops_section,
 	.is_quiet = true,
 	.has_data = spans_have_data,
+	.after = unnamed,
 	.about = "Longest times in which event loops served nothing else.",
 	.none = "no event loop was busy",
 };
