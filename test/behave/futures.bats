@@ -142,10 +142,20 @@ coroutines()
 		check("outer", 1, 1, 0, 0, 2)
 		check("inner", 2, 2, 0, 0, 1 + 3 + 1)
 		check("migrates", 200, 200, 0, 0, 200 * 51)
+		# Promises without watch_initial and the like.
+		check("spells", 6, 4, 2, 0, sum(1 + 2 * n for n in range(4)) + 1)
+		check("link", 4, 4, 0, 0, 4 * 2 + 3)
+		check("waits_for", 5, 5, 0, 0, 5 + 10)
 		# A block for each item; the call's frame belongs to no poll.
 		assert rows["count_up"]["total_poll_alloc_count"] == sum(range(11)) + 10, rows["count_up"]
 		assert rows["count_up"]["location"]["file"].endswith("coroutines.cc")
 	END
+	# What cannot be watched does not compile, and says what is missing.
+	sed -e '/^struct texts/,/^}/s/promise_type :/promise_type final :/' \
+		"$ROOT/test/behave/programs/coroutines.cc" >"$name.cc"
+	"$1" -std=c++20 -fsyntax-only -I"$ROOT/include" "$name.cc" || return
+	run "$1" -std=c++20 -fsyntax-only -DHOTPATH -I"$ROOT/include" "$name.cc"
+	[ "$status" -ne 0 ] && [[ $output == *"return watch_initial"* ]]
 }
 
 @test "futures: coroutines of gcc" {

@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -378,6 +379,228 @@ static void migrations()
 	std::printf("migrations: %ld resumes\n", threads.resumes.load());
 }
 
+/* --- promises that only derive from hotpath::promise --- */
+
+/* Keeps a pointer to what is yielded: a temporary must live until the next resume. */
+struct texts {
+	struct promise_type : hotpath::promise {
+		const std::string *text = nullptr;
+		texts get_return_object()
+		{
+			return texts{ std::coroutine_handle<promise_type>::from_promise(*this) };
+		}
+		std::suspend_always initial_suspend() noexcept
+		{
+			return {};
+		}
+		std::suspend_always final_suspend() noexcept
+		{
+			return {};
+		}
+		std::suspend_always yield_value(const std::string &value)
+		{
+			text = &value;
+			return {};
+		}
+		void return_void()
+		{
+		}
+		void unhandled_exception()
+		{
+		}
+	};
+
+	std::coroutine_handle<promise_type> handle;
+	explicit texts(std::coroutine_handle<promise_type> h) : handle(h)
+	{
+	}
+	texts(texts &&other) noexcept : handle(std::exchange(other.handle, {}))
+	{
+	}
+	~texts()
+	{
+		if (handle)
+			handle.destroy();
+	}
+	bool next()
+	{
+		handle.resume();
+		return !handle.done();
+	}
+};
+
+static texts spells(int to)
+{
+	const char *text = "a text that needs memory of its own";
+
+	for (int i = 0; i < to; i++) {
+		co_yield text;
+		co_yield { text, 3 };
+	}
+}
+
+/* Awaiters that know the promise, cannot be moved, or come from operator co_await. */
+struct chain {
+	struct promise_type : hotpath::promise {
+		std::coroutine_handle<> waiter;
+		int value;
+		explicit promise_type(int start) : value(start)
+		{
+		}
+		chain get_return_object()
+		{
+			return chain{ std::coroutine_handle<promise_type>::from_promise(*this) };
+		}
+		struct at_once {
+			at_once() = default;
+			at_once(const at_once &) = delete;
+			bool await_ready()
+			{
+				return true;
+			}
+			void await_suspend(std::coroutine_handle<promise_type>)
+			{
+			}
+			void await_resume()
+			{
+			}
+		};
+		at_once initial_suspend()
+		{
+			return {};
+		}
+		struct to_waiter {
+			bool await_ready() noexcept
+			{
+				return false;
+			}
+			std::coroutine_handle<> await_suspend(
+				std::coroutine_handle<promise_type> h) noexcept
+			{
+				return h.promise().waiter ? h.promise().waiter
+							  : std::noop_coroutine();
+			}
+			void await_resume() noexcept
+			{
+			}
+		};
+		struct last {
+			to_waiter operator co_await() const noexcept
+			{
+				return {};
+			}
+		};
+		last final_suspend() noexcept
+		{
+			return {};
+		}
+		void return_value(int v)
+		{
+			value += v;
+		}
+		void unhandled_exception()
+		{
+			std::terminate();
+		}
+	};
+
+	std::coroutine_handle<promise_type> handle;
+	explicit chain(std::coroutine_handle<promise_type> h) : handle(h)
+	{
+	}
+	chain(chain &&other) noexcept : handle(std::exchange(other.handle, {}))
+	{
+	}
+	~chain()
+	{
+		if (handle)
+			handle.destroy();
+	}
+	bool await_ready()
+	{
+		return handle.done();
+	}
+	void await_suspend(std::coroutine_handle<promise_type> waiter)
+	{
+		handle.promise().waiter = waiter;
+	}
+	int await_resume()
+	{
+		return handle.promise().value;
+	}
+};
+
+static chain link(int depth)
+{
+	co_await park{};
+	if (depth)
+		co_return co_await link(depth - 1);
+	co_return 0;
+}
+
+/* An await_transform of its own; destroys itself at its end. */
+struct counts {
+	struct promise_type : hotpath::promise {
+		counts get_return_object()
+		{
+			return {};
+		}
+		std::suspend_never initial_suspend()
+		{
+			return {};
+		}
+		std::suspend_never final_suspend() noexcept
+		{
+			return {};
+		}
+		park await_transform(int &count)
+		{
+			count++;
+			return {};
+		}
+		void return_void()
+		{
+		}
+		void unhandled_exception()
+		{
+		}
+	};
+};
+
+static counts waits_for(int times, int &count)
+{
+	for (int i = 0; i < times; i++)
+		co_await count;
+}
+
+static void bare()
+{
+	size_t length = 0;
+	int count = 0;
+
+	for (int n = 0; n < 4; n++) {
+		texts all = spells(n);
+
+		while (all.next())
+			length += all.handle.promise().text->size();
+	}
+	{
+		texts never = spells(1), some = spells(2);
+
+		some.next();
+		length += some.handle.promise().text->size();
+	}
+	chain all = link(3);
+	while (parked)
+		std::exchange(parked, {}).resume();
+	for (int n = 0; n < 5; n++) {
+		waits_for(n, count);
+		while (parked)
+			std::exchange(parked, {}).resume();
+	}
+	std::printf("bare: %zu bytes, %d, %d waits\n", length, all.handle.promise().value, count);
+}
+
 /* --- cost --- */
 
 static generator forever()
@@ -406,5 +629,6 @@ int main(int argc, char **argv)
 	generators();
 	tasks();
 	migrations();
+	bare();
 	return 0;
 }
