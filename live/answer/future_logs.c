@@ -13,7 +13,7 @@
 
 static const struct hp_future_row *row_of(struct hp_report *report, uint32_t id)
 {
-	const struct hp_futures *futures = hp_futures_of(report);
+	const struct hp_futures *futures = hp_futures_named(report);
 
 	return id && id <= futures->count ? &futures->rows[id - 1] : NULL;
 }

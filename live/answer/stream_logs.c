@@ -35,7 +35,7 @@ static cJSON *log_new(const struct hp_report *report, const struct hp_stream_ite
 
 struct hp_answer *hp_logs_stream(struct hp_snapshot *snapshot, const struct hp_request *request)
 {
-	const struct hp_streams *streams = hp_streams_of(&snapshot->report);
+	const struct hp_streams *streams = hp_streams_named(&snapshot->report);
 	const struct hp_stream_row *row;
 	cJSON *list, *array;
 	char id[16];

@@ -325,6 +325,16 @@ static char *without_scopes(const char *name, size_t width)
 							  : hp_xstrdup(rest);
 }
 
+/* "log (dir/file.c:12)" -> "log (file.c:12)": a fresh copy. */
+static char *without_folder(const char *name)
+{
+	const char *place = strstr(name, " (");
+	const char *slash = place ? strrchr(place, '/') : NULL;
+
+	return slash ? hp_xprintf("%.*s%s", (int)(place + 2 - name), name, slash + 1)
+		     : hp_xstrdup(name);
+}
+
 char *hp_name_fit(const char *name, size_t width)
 {
 	static const struct {
@@ -333,7 +343,7 @@ char *hp_name_fit(const char *name, size_t width)
 	} steps[] = {
 		{ '<', GONE_INSIDE }, { '(', GONE_INSIDE }, { '<', GONE_WHOLE }, { '(', GONE_WHOLE }
 	};
-	char *fitted = hp_xstrdup(name);
+	char *fitted = hp_text_width(name) > width ? without_folder(name) : hp_xstrdup(name);
 	char *next;
 
 	for (size_t i = 0; i < 4 && hp_text_width(fitted) > width; i++) {

@@ -11,6 +11,7 @@
 #include "report/base/memory.h"
 #include "report/elf/demangle.h"
 #include "report/name/name.h"
+#include "report/name/namesake.h"
 #include "report/name/short.h"
 #include "report/name/wrapper.h"
 
@@ -107,6 +108,8 @@ TEST(name, gives_way_in_steps)
 	check_fit(name, 8, "\342\200\246sh_back");
 	check_fit(name, 1, "\342\200\246");
 	check_fit(name, 0, "");
+	check_fit("log (dir/file.c:12)", 19, "log (dir/file.c:12)");
+	check_fit("log (dir/file.c:12)", 18, "log (file.c:12)");
 }
 
 static void check_plain(const char *name, const char *expected)
@@ -406,6 +409,31 @@ TEST(name, paths_keep_the_places_behind_their_names)
 }
 
 /* Comparing each with each would take minutes. */
+static char *detail_of(void *context, size_t row, unsigned detail)
+{
+	static const char *const details[][3] = {
+		{ "a.c", "1", "#1" }, { "a.c", "1", "#2" }, { "b.c", NULL, "#3" }, { "c.c", "1", "#4" }
+	};
+
+	(void)context;
+	return detail < 3 && details[row][detail] ? hp_xstrdup(details[row][detail]) : NULL;
+}
+
+TEST(name, rows_of_one_name_get_details_until_they_differ)
+{
+	static const char *const want[] = { "f (a.c) (#1)", "f (a.c) (#2)", "f (b.c)", "f" };
+	static const uint32_t kinds[] = { 1, 1, 1, 2 };
+	char *names[4];
+
+	for (size_t i = 0; i < 4; i++)
+		names[i] = hp_xstrdup("f");
+	hp_names_part(names, kinds, 4, detail_of, NULL);
+	for (size_t i = 0; i < 4; i++) {
+		CHECK_STR(names[i], want[i]);
+		free(names[i]);
+	}
+}
+
 TEST(name, many_that_look_alike)
 {
 	enum { MANY = 200000 };

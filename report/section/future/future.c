@@ -7,11 +7,13 @@
  */
 #include "report/section/future/future.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "report/name/namesake.h"
 #include "report/name/symbol.h"
 #include "report/section/core/views.h"
 #include "report/section/wait/lock_section.h"
@@ -373,17 +375,130 @@ const struct hp_futures *hp_futures_of(const struct hp_report *asked)
 	return futures;
 }
 
-const struct hp_futures *hp_futures_named(const struct hp_report *report)
-{
-	const struct hp_futures *futures = hp_futures_of(report);
+/* --- copies --- */
 
+static bool has_line(const struct hp_report *report, const struct hp_future_row *row)
+{
+	const struct hp_symbol_spot *spot = row->file ? NULL : hp_future_spot(report, row);
+
+	return row->file || (spot && spot->file);
+}
+
+static void most_set(uint64_t *most, uint64_t other)
+{
+	if (other > *most)
+		*most = other;
+}
+
+static void logs_move(struct hp_future_row *to, struct hp_future_row *from)
+{
+	for (size_t i = 0; i < from->log_count; i++) {
+		*call_add(to) = from->logs[i];
+		to->log_count++;
+	}
+	free(from->logs);
+	from->logs = NULL;
+	from->log_count = from->log_room = 0;
+	calls_cut(to);
+}
+
+/* `from` keeps its id and its names. */
+static void row_move(struct hp_future_row *to, struct hp_future_row *from)
+{
+	uint64_t *const sums[][2] = {
+		{ &to->calls, &from->calls },
+		{ &to->ready, &from->ready },
+		{ &to->cancelled, &from->cancelled },
+		{ &to->open, &from->open },
+		{ &to->lost, &from->lost },
+		{ &to->polls, &from->polls },
+		{ &to->timed, &from->timed },
+		{ &to->poll_ticks, &from->poll_ticks },
+		{ &to->alloc_bytes, &from->alloc_bytes },
+		{ &to->alloc_blocks, &from->alloc_blocks },
+		{ &to->totals, &from->totals },
+		{ &to->total_ticks, &from->total_ticks },
+		{ &to->queued, &from->queued },
+		{ &to->queued_ticks, &from->queued_ticks },
+	};
+
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+		*sums[i][0] += *sums[i][1];
+		*sums[i][1] = 0;
+	}
+	for (size_t i = 0; i < HP_FUTURE_STATES; i++) {
+		to->in_state[i] += from->in_state[i];
+		from->in_state[i] = 0;
+	}
+	most_set(&to->poll_most, from->poll_most);
+	most_set(&to->total_most, from->total_most);
+	logs_move(to, from);
+	from->is_copy = true;
+}
+
+/* The compiler copies calls with the functions around them: the line is one. */
+static void copies_join(const struct hp_report *report, const struct hp_futures *futures)
+{
 	for (size_t i = 0; i < futures->count; i++) {
 		struct hp_future_row *row = &futures->rows[i];
 
-		if (row->name)
+		if (row->label || row->is_copy || !has_line(report, row))
 			continue;
+		for (size_t n = i + 1; n < futures->count; n++) {
+			struct hp_future_row *other = &futures->rows[n];
+
+			if (!other->label && !other->is_copy && other->kind == row->kind &&
+			    strcmp(other->source, row->source) == 0 &&
+			    strcmp(other->name, row->name) == 0)
+				row_move(row, other);
+		}
+	}
+}
+
+static char *detail_new(void *context, size_t i, unsigned detail)
+{
+	const struct hp_future_row *row = &((const struct hp_futures *)context)->rows[i];
+
+	switch (detail) {
+	case 0:
+		return hp_xstrdup(row->source);
+	case 1:
+		return row->site.address ? hp_xprintf("0x%" PRIx64, row->site.address) : NULL;
+	default:
+		return hp_xprintf("#%u", row->id);
+	}
+}
+
+static void names_part(struct hp_futures *futures)
+{
+	char **names = hp_xcalloc(futures->count + 1, sizeof(*names));
+	uint32_t *kinds = hp_xcalloc(futures->count + 1, sizeof(*kinds));
+
+	for (size_t i = 0; i < futures->count; i++) {
+		names[i] = futures->rows[i].is_copy ? NULL : futures->rows[i].name;
+		kinds[i] = futures->rows[i].kind;
+	}
+	hp_names_part(names, kinds, futures->count, detail_new, futures);
+	for (size_t i = 0; i < futures->count; i++)
+		if (names[i])
+			futures->rows[i].name = names[i];
+	free(names);
+	free(kinds);
+}
+
+const struct hp_futures *hp_futures_named(const struct hp_report *report)
+{
+	struct hp_futures *futures = (struct hp_futures *)(uintptr_t)hp_futures_of(report);
+
+	if (!futures->count || futures->rows[0].name)
+		return futures;
+	for (size_t i = 0; i < futures->count; i++) {
+		struct hp_future_row *row = &futures->rows[i];
+
 		row->source = source_new(report, row);
 		row->name = name_new(report, row);
 	}
+	copies_join(report, futures);
+	names_part(futures);
 	return futures;
 }

@@ -51,6 +51,7 @@ struct hp_future_row {
 	uint64_t total_most;
 	uint64_t queued;	/* calls with a known time from start to first poll */
 	uint64_t queued_ticks;
+	bool is_copy;	/* of an earlier row's call site, by the compiler: that row has its counts */
 	struct hp_future_call *logs;	/* the newest first */
 	size_t log_count;
 	size_t log_room;
@@ -66,7 +67,10 @@ struct hp_futures {
 /* Belongs to the report; freed with it. */
 const struct hp_futures *hp_futures_of(const struct hp_report *report);
 
-/* The same, with names and sources: these read symbols, which takes long. */
+/*
+ * The same, with names and sources: these read symbols, which takes long. Copies of a call site are
+ * one row then, and all names of a kind differ.
+ */
 const struct hp_futures *hp_futures_named(const struct hp_report *report);
 
 /* coroutine, thread, ...: its kind. */

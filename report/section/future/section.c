@@ -39,7 +39,8 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	list->rows = hp_xcalloc(futures->count + 1, sizeof(*list->rows));
 	list->total = 0;
 	for (size_t i = 0; i < futures->count; i++)
-		list->rows[list->total++] = &futures->rows[i];
+		if (!futures->rows[i].is_copy)
+			list->rows[list->total++] = &futures->rows[i];
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);
 	hp_section_cut(&hp_futures_section, report, list);

@@ -8,12 +8,14 @@
  */
 #include "report/section/loop/pool.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
+#include "report/name/namesake.h"
 #include "report/name/symbol.h"
 #include "report/name/wrapper.h"
 #include "report/section/wait/lock_section.h"
@@ -357,6 +359,42 @@ static int compare_rows(const void *left, const void *right)
 	return a->waits > b->waits ? -1 : a->waits < b->waits;
 }
 
+struct namer {
+	struct hp_report *report;
+	const struct hp_pools *pools;
+};
+
+static char *detail_new(void *context, size_t i, unsigned detail)
+{
+	const struct namer *namer = context;
+	const struct hp_pool_row *row = &namer->pools->rows[i];
+
+	switch (detail) {
+	case 0:
+		return hp_xstrdup(hp_lock_name(namer->report,
+					       &locks_of(namer->report)->rows[row->lock]));
+	case 1:
+		return hp_spot_text(hp_lock_code(namer->report, &row->at));
+	case 2:
+		return hp_xprintf("0x%" PRIx64, row->at.address);
+	default:
+		return hp_xprintf("#%zu", i + 1);
+	}
+}
+
+static void names_part(struct hp_report *report, struct hp_pools *pools)
+{
+	struct namer namer = { report, pools };
+	char **names = hp_xcalloc(pools->count + 1, sizeof(*names));
+
+	for (size_t i = 0; i < pools->count; i++)
+		names[i] = pools->rows[i].name;
+	hp_names_part(names, NULL, pools->count, detail_new, &namer);
+	for (size_t i = 0; i < pools->count; i++)
+		pools->rows[i].name = names[i];
+	free(names);
+}
+
 static void view_free(void *held)
 {
 	struct view *view = held;
@@ -388,5 +426,6 @@ const struct hp_pools *hp_pools_of(const struct hp_report *asked)
 	rows_add(report, view);
 	if (view->pools.count)
 		qsort(view->pools.rows, view->pools.count, sizeof(*view->pools.rows), compare_rows);
+	names_part(report, &view->pools);
 	return &view->pools;
 }

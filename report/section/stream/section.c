@@ -43,12 +43,13 @@ static int compare_rows(const void *left, const void *right)
 
 static void fill(struct hp_report *report, struct hp_list *list)
 {
-	const struct hp_streams *streams = hp_streams_of(report);
+	const struct hp_streams *streams = hp_streams_named(report);
 
 	list->rows = hp_xcalloc(streams->count + 1, sizeof(*list->rows));
-	list->total = streams->count;
+	list->total = 0;
 	for (size_t i = 0; i < streams->count; i++)
-		list->rows[i] = &streams->rows[i];
+		if (!streams->rows[i].is_copy)
+			list->rows[list->total++] = &streams->rows[i];
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);
 	hp_section_cut(&hp_streams_section, report, list);
@@ -89,7 +90,7 @@ static const char *note(struct hp_report *report)
 
 static void name_all(struct hp_report *report)
 {
-	const struct hp_streams *streams = hp_streams_of(report);
+	const struct hp_streams *streams = hp_streams_named(report);
 
 	for (size_t i = 0; i < streams->all; i++)
 		hp_stream_name(report, &streams->rows[i]);

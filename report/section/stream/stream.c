@@ -4,12 +4,14 @@
  */
 #include "report/section/stream/stream.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
+#include "report/name/namesake.h"
 #include "report/name/symbol.h"
 #include "report/read/model.h"
 #include "report/section/core/views.h"
@@ -88,6 +90,26 @@ static void logs_add(struct hp_reader *reader, uint32_t at, struct hp_stream_row
 		qsort(items, row->log_count, sizeof(*items), compare_items);
 	while (row->log_count > HP_STREAM_LAST_MAX)
 		free(items[--row->log_count].text);
+}
+
+static void logs_move(struct hp_stream_row *to, struct hp_stream_row *from)
+{
+	size_t room = 0, count = to->log_count + from->log_count;
+	struct hp_stream_item *items = hp_xcalloc(count + 1, sizeof(*items));
+
+	for (size_t i = 0; i < to->log_count; i++)
+		items[room++] = to->logs[i];
+	for (size_t i = 0; i < from->log_count; i++)
+		items[room++] = from->logs[i];
+	qsort(items, count, sizeof(*items), compare_items);
+	while (count > HP_STREAM_LAST_MAX)
+		free(items[--count].text);
+	free(to->logs);
+	free(from->logs);
+	to->logs = items;
+	to->log_count = count;
+	from->logs = NULL;
+	from->log_count = 0;
 }
 
 /* --- one record --- */
@@ -243,6 +265,130 @@ const char *hp_stream_name(struct hp_report *report, const struct hp_stream_row 
 	if (!row->name)
 		row->name = name_of(report, row);
 	return row->name;
+}
+
+/* --- copies --- */
+
+static void gaps_move(struct hp_lock_sum *to, struct hp_lock_sum *from)
+{
+	to->timed += from->timed;
+	to->hold_ticks += from->hold_ticks;
+	if (from->hold_most > to->hold_most)
+		to->hold_most = from->hold_most;
+	to->holds.total += from->holds.total;
+	for (unsigned group = 0; group < HP_GROUPS; group++) {
+		uint64_t *there = to->holds.groups[group], *here = from->holds.groups[group];
+
+		if (!there)
+			to->holds.groups[group] = here;
+		for (unsigned i = 0; there && here && i < HP_GROUP_SIZE; i++)
+			there[i] += here[i];
+		if (there)
+			free(here);
+		from->holds.groups[group] = NULL;
+	}
+	from->timed = from->holds.total = 0;
+}
+
+/* `from` keeps its id and its names. */
+static void row_move(struct hp_stream_row *to, struct hp_stream_row *from)
+{
+	to->flags |= from->flags;
+	to->instances += from->instances;
+	to->same += from->same;
+	for (int i = 0; i < HP_STREAM_ENDS; i++)
+		to->ended[i] += from->ended[i];
+	to->open += from->open;
+	to->items += from->items;
+	to->bytes += from->bytes;
+	to->active_ticks += from->active_ticks;
+	gaps_move(&to->gaps, &from->gaps);
+	logs_move(to, from);
+	from->is_copy = true;
+}
+
+/* They would have the same name. */
+static bool is_named_like(const struct hp_stream_row *a, const struct hp_stream_row *b)
+{
+	return a->kind == b->kind && a->origin == b->origin && is_equal(a->label, b->label) &&
+	       (a->flags & HP_STREAM_NAMES) == (b->flags & HP_STREAM_NAMES) &&
+	       (a->flags & HP_STREAM_NAMES || is_equal(a->path, b->path));
+}
+
+static bool is_on_line(const struct hp_symbol_spot *a, const struct hp_symbol_spot *b)
+{
+	return b && b->file && a->line == b->line && strcmp(a->file, b->file) == 0;
+}
+
+/* The compiler copies calls with the functions around them: the line is one. */
+static void copies_join(struct hp_report *report, const struct hp_streams *streams)
+{
+	for (size_t i = 0; i < streams->count; i++) {
+		struct hp_stream_row *row = &streams->rows[i];
+		const struct hp_symbol_spot *spot = hp_stream_spot(report, row);
+
+		if (row->is_copy || !spot || !spot->file)
+			continue;
+		for (size_t n = i + 1; n < streams->count; n++) {
+			struct hp_stream_row *other = &streams->rows[n];
+
+			if (!other->is_copy && is_named_like(row, other) &&
+			    is_on_line(spot, hp_stream_spot(report, other)))
+				row_move(row, other);
+		}
+	}
+}
+
+struct namer {
+	struct hp_report *report;
+	const struct hp_streams *streams;
+};
+
+static char *detail_new(void *context, size_t i, unsigned detail)
+{
+	const struct namer *namer = context;
+	const struct hp_stream_row *row = &namer->streams->rows[i];
+
+	switch (detail) {
+	case 0:
+		return row->path && !(row->flags & HP_STREAM_NAMES) ? hp_text_clean(row->path)
+								    : NULL;
+	case 1:
+		return hp_spot_text(hp_stream_spot(namer->report, row));
+	case 2:
+		return row->site.address ? hp_xprintf("0x%" PRIx64, row->site.address) : NULL;
+	default:
+		return hp_xprintf("#%u", row->id);
+	}
+}
+
+const struct hp_streams *hp_streams_named(const struct hp_report *asked)
+{
+	struct hp_report *report = (struct hp_report *)(uintptr_t)asked;
+	struct hp_streams *streams = (struct hp_streams *)(uintptr_t)hp_streams_of(report);
+	struct namer namer = { report, streams };
+	char **names;
+	uint32_t *kinds;
+
+	if (streams->is_named)
+		return streams;
+	streams->is_named = true;
+	copies_join(report, streams);
+	names = hp_xcalloc(streams->count + 1, sizeof(*names));
+	kinds = hp_xcalloc(streams->count + 1, sizeof(*kinds));
+	for (size_t i = 0; i < streams->count; i++) {
+		free(streams->rows[i].name);
+		streams->rows[i].name = names[i] = NULL;
+		if (!streams->rows[i].is_copy)
+			names[i] = name_of(report, &streams->rows[i]);
+		kinds[i] = streams->rows[i].kind;
+	}
+	hp_names_part(names, kinds, streams->count, detail_new, &namer);
+	for (size_t i = 0; i < streams->count; i++)
+		streams->rows[i].name = names[i];
+	free(names);
+	free(kinds);
+	return streams;
 }
 
 static void view_free(void *held)

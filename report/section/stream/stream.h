@@ -43,6 +43,7 @@ struct hp_stream_row {
 	uint64_t bytes;
 	uint64_t active_ticks;	/* from the first item to the last one, of all instances */
 	struct hp_lock_sum gaps;	/* its holds are the gaps that were timed */
+	bool is_copy;	/* of an earlier row's call site, by the compiler: that row has its counts */
 	struct hp_stream_item *logs;	/* the newest first */
 	size_t log_count;
 };
@@ -52,10 +53,14 @@ struct hp_streams {
 	size_t count;
 	size_t all;	/* and after these, places that open files only to write them */
 	uint64_t lost;	/* instances without room */
+	bool is_named;
 };
 
 /* Belongs to the report; freed with it. */
 const struct hp_streams *hp_streams_of(const struct hp_report *report);
+
+/* The same; copies of a call site are one row then, and all names of a kind differ. */
+const struct hp_streams *hp_streams_named(const struct hp_report *report);
 
 /* Its name here; it belongs to the row.  Reading symbols takes long, so only rows that are shown get one. */
 const char *hp_stream_name(struct hp_report *report, const struct hp_stream_row *row);
