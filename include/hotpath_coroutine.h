@@ -154,10 +154,14 @@ template <class Awaiter, class Make> HOTPATH_INLINE_ Awaiter construct_(Make &ma
 		return make();
 }
 
-template <class T>
-concept has_co_await_ = requires(T &&awaited) {
+template <class T> concept has_co_await_ = requires(T &&awaited)
+{
 	static_cast<T &&>(awaited).operator co_await();
-} || requires(T &&awaited) { operator co_await(static_cast<T &&>(awaited)); };
+}
+|| requires(T &&awaited)
+{
+	operator co_await(static_cast<T &&>(awaited));
+};
 
 template <class Awaiter, stage_ stage> class watched_;
 
@@ -166,8 +170,8 @@ template <class Awaiter, stage_ stage>
 inline constexpr bool is_watched_<watched_<Awaiter, stage>> = true;
 
 /* The promise notifies of a coroutine's start and end. */
-template <class P>
-concept is_told_ = requires(P &promise) {
+template <class P> concept is_told_ = requires(P &promise)
+{
 	requires is_watched_<decltype(promise.initial_suspend())>;
 	requires is_watched_<decltype(promise.final_suspend())>;
 };
@@ -353,12 +357,17 @@ template <class P> struct and_name_ : P, yield_name_ {
 };
 
 template <class P> struct yield_of_ {
-	static constexpr bool is_known = requires { &and_name_<P>::yield_value; };
+	static constexpr bool is_known = requires
+	{
+		&and_name_<P>::yield_value;
+	};
 	static constexpr bool is_watched = true;
 	using type = no_parameter_;
 };
-template <class P>
-	requires requires { typename parameter_<decltype(&P::yield_value)>::type; }
+template <class P> requires requires
+{
+	typename parameter_<decltype(&P::yield_value)>::type;
+}
 struct yield_of_<P> : parameter_<decltype(&P::yield_value)> {
 	static constexpr bool is_known = true;
 	static constexpr bool is_watched =
@@ -366,17 +375,20 @@ struct yield_of_<P> : parameter_<decltype(&P::yield_value)> {
 };
 
 template <class Function> inline constexpr bool is_ours_ = false;
-template <class R>
-inline constexpr bool is_ours_<R (promise::*)(std::suspend_always &&)> = true;
+template <class R> inline constexpr bool is_ours_<R (promise::*)(std::suspend_always &&)> = true;
 
 template <class P> struct await_of_ {
-	static constexpr bool is_known =
-		requires { requires is_ours_<decltype(&P::template await_transform<std::suspend_always>)>; };
+	static constexpr bool is_known = requires
+	{
+		requires is_ours_<decltype(&P::template await_transform<std::suspend_always>)>;
+	};
 	static constexpr bool is_watched = true;
 	using type = no_parameter_;
 };
-template <class P>
-	requires requires { typename parameter_<decltype(&P::await_transform)>::type; }
+template <class P> requires requires
+{
+	typename parameter_<decltype(&P::await_transform)>::type;
+}
 struct await_of_<P> : parameter_<decltype(&P::await_transform)> {
 	static constexpr bool is_known = true;
 	static constexpr bool is_watched =
@@ -402,8 +414,7 @@ template <class P> class whole_ : public P
 	HOTPATH_INLINE_ auto yield_value(typename yield_of_<P>::type value)
 	{
 		return watch_made<stage_::later>([&]() -> decltype(auto) {
-			return P::yield_value(
-				std::forward<typename yield_of_<P>::type>(value));
+			return P::yield_value(std::forward<typename yield_of_<P>::type>(value));
 		});
 	}
 	HOTPATH_INLINE_ auto await_transform(typename await_of_<P>::type awaited)
@@ -414,8 +425,8 @@ template <class P> class whole_ : public P
 		});
 	}
 	template <class A>
-		requires std::is_same_v<typename await_of_<P>::type, no_parameter_>
-	HOTPATH_INLINE_ auto await_transform(A &&awaited)
+	requires std::is_same_v<typename await_of_<P>::type, no_parameter_> HOTPATH_INLINE_ auto
+	await_transform(A &&awaited)
 	{
 		return P::await_transform(std::forward<A>(awaited));
 	}
@@ -443,15 +454,13 @@ template <class P> struct promise_of_ {
 	static_assert(is_told_<P> || is_known, HOTPATH_UNTOLD_);
 	using type = std::conditional_t<is_watched || !is_known, P, whole_<P>>;
 };
-template <class P>
-	requires std::is_final_v<P>
-struct promise_of_<P> {
+template <class P> requires std::is_final_v<P> struct promise_of_<P> {
 	static_assert(is_told_<P>, HOTPATH_UNTOLD_);
 	using type = P;
 };
 
-template <class R>
-concept has_promise_ = requires {
+template <class R> concept has_promise_ = requires
+{
 	sizeof(typename R::promise_type);
 	requires std::is_convertible_v<typename R::promise_type *, promise *>;
 };
@@ -484,8 +493,7 @@ class promise
 
 #ifdef HOTPATH
 template <class R, class... Args>
-	requires hotpath::has_promise_<R>
-struct std::coroutine_traits<R, Args...> {
+requires hotpath::has_promise_<R> struct std::coroutine_traits<R, Args...> {
 	using promise_type = typename hotpath::promise_of_<typename R::promise_type>::type;
 };
 #endif

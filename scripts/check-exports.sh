@@ -8,7 +8,7 @@
 
 library=${1:-build/libhotpath.so}
 preload=$(dirname "$0")/../preload
-real="$preload/guest/real.h $preload/heap/allocator.h $preload/lock/glib.h $preload/future/aio.h $preload/future/uring.h $preload/future/task.h $preload/future/pool.h $preload/future/uv.h $preload/heap/operator.h"
+real="$preload/guest/real.h $preload/heap/allocator.h $preload/lock/glib.h $preload/future/aio.h $preload/future/uring.h $preload/future/task.h $preload/future/pool.h $preload/future/uv.h $preload/stream/gio.h $preload/heap/operator.h"
 by_another="reallocarray execl execle execlp execv execvp wait waitpid wait3 eventfd_read eventfd_write"
 [ -r "$library" ] || {
 	echo "check-exports: no $library"

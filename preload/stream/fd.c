@@ -47,7 +47,10 @@ void hp_stream_fd_closed(int fd)
 {
 	struct hp_stream_open *open = hp_stream_of(hp_stream_fd_key(fd));
 
-	/* They have no end: a close means that the reader has finished. */
-	if (open)
-		hp_stream_ends(open, HP_STREAM_ENDED);
+	struct hp_stream_part *part =
+		open ? atomic_load_explicit(&open->part, memory_order_acquire) : NULL;
+
+	/* They have no end: a close means that the reader has finished, if there was one. */
+	if (part)
+		hp_stream_ends(open, hp_stream_number(part) ? HP_STREAM_ENDED : HP_STREAM_CLOSED);
 }

@@ -90,8 +90,8 @@ void hp_names_part(char **names, const uint32_t *kinds, size_t count, hp_name_de
 
 		for (size_t row = 0; row < count; row++)
 			if (names[row])
-				sorted[named++] = (struct named){ names[row], kinds ? kinds[row] : 0,
-								  row };
+				sorted[named++] =
+					(struct named){ names[row], kinds ? kinds[row] : 0, row };
 		if (!once(names, sorted, named, detail, detail_of, context))
 			break;
 	}

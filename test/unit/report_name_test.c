@@ -411,9 +411,10 @@ TEST(name, paths_keep_the_places_behind_their_names)
 /* Comparing each with each would take minutes. */
 static char *detail_of(void *context, size_t row, unsigned detail)
 {
-	static const char *const details[][3] = {
-		{ "a.c", "1", "#1" }, { "a.c", "1", "#2" }, { "b.c", NULL, "#3" }, { "c.c", "1", "#4" }
-	};
+	static const char *const details[][3] = { { "a.c", "1", "#1" },
+						  { "a.c", "1", "#2" },
+						  { "b.c", NULL, "#3" },
+						  { "c.c", "1", "#4" } };
 
 	(void)context;
 	return detail < 3 && details[row][detail] ? hp_xstrdup(details[row][detail]) : NULL;

@@ -371,8 +371,8 @@ static char *detail_new(void *context, size_t i, unsigned detail)
 
 	switch (detail) {
 	case 0:
-		return hp_xstrdup(hp_lock_name(namer->report,
-					       &locks_of(namer->report)->rows[row->lock]));
+		return hp_xstrdup(
+			hp_lock_name(namer->report, &locks_of(namer->report)->rows[row->lock]));
 	case 1:
 		return hp_spot_text(hp_lock_code(namer->report, &row->at));
 	case 2:

@@ -26,12 +26,22 @@ static const struct hp_stream_row *row_at(const struct hp_cell *cell)
 
 /* --- lists --- */
 
+/* Nothing was read, for all that is known; nobody has connected yet says something. */
+static bool is_unread(const struct hp_stream_row *row)
+{
+	return !row->items && !row->bytes && !row->label && !row->ended[HP_STREAM_FAILED] &&
+	       !(row->flags & (HP_STREAM_NO_ITEMS | HP_STREAM_NO_BYTES)) &&
+	       row->kind != HP_STREAM_ACCEPT;
+}
+
 /* Labels first, then the streams with most items. */
 static int compare_rows(const void *left, const void *right)
 {
 	const struct hp_stream_row *a = *(const struct hp_stream_row *const *)left;
 	const struct hp_stream_row *b = *(const struct hp_stream_row *const *)right;
 
+	if (is_unread(a) != is_unread(b))
+		return is_unread(a) ? 1 : -1;
 	if (!a->label != !b->label)
 		return a->label ? -1 : 1;
 	if (a->items != b->items)
@@ -39,6 +49,19 @@ static int compare_rows(const void *left, const void *right)
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
 	return a->id < b->id ? -1 : 1;
+}
+
+/* Descriptors that are made and never read would crowd the table, unless a limit is asked for. */
+static void unread_cut(const struct hp_report *report, struct hp_list *list)
+{
+	const struct hp_settings *settings = report->settings;
+	size_t read = 0;
+
+	while (read < list->total && !is_unread(list->rows[read]))
+		read++;
+	if (read && read < list->shown && !report->is_uncut &&
+	    settings->streams_limit == HP_LIMIT_UNSET && settings->limit == HP_LIMIT_UNSET)
+		list->shown = read;
 }
 
 static void fill(struct hp_report *report, struct hp_list *list)
@@ -53,6 +76,7 @@ static void fill(struct hp_report *report, struct hp_list *list)
 	if (list->total)
 		qsort(list->rows, list->total, sizeof(*list->rows), compare_rows);
 	hp_section_cut(&hp_streams_section, report, list);
+	unread_cut(report, list);
 }
 
 /* Every program reads a few small files: those do not make the table appear. */

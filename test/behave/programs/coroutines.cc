@@ -435,7 +435,7 @@ static texts spells(int to)
 
 	for (int i = 0; i < to; i++) {
 		co_yield text;
-		co_yield { text, 3 };
+		co_yield{ text, 3 };
 	}
 }
 

@@ -138,6 +138,47 @@ static void none(void *item)
 	(void)item;
 }
 
+static GAsyncResult *result;
+
+static void keep(GObject *stream, GAsyncResult *got, void *unused)
+{
+	(void)stream, (void)unused;
+	result = g_object_ref(got);
+}
+
+static long wait_for(void)
+{
+	while (!result)
+		g_main_context_iteration(NULL, TRUE);
+	return P(g_steal_pointer(&result));
+}
+
+static void glib_streams_async(void)
+{
+	static char to[8];
+	static size_t size;
+	GInputStream *stream = g_memory_input_stream_new_from_data("a\nb\nc\ndefghi", 12, NULL);
+	GDataInputStream *lines = g_data_input_stream_new(stream);
+
+	CALL(g_data_input_stream_read_line, P(lines), P(&size), 0, 0);
+	CALL(g_data_input_stream_read_line_utf8, P(lines), P(&size), 0, 0);
+	g_data_input_stream_read_line_async(lines, 0, NULL, keep, NULL);
+	CALL(g_data_input_stream_read_line_finish, P(lines), wait_for(), P(&size), 0);
+	g_data_input_stream_read_line_async(lines, 0, NULL, keep, NULL);
+	CALL(g_data_input_stream_read_line_finish_utf8, P(lines), wait_for(), P(&size), 0);
+	stream = g_memory_input_stream_new_from_data("some more text", 14, NULL);
+	g_input_stream_read_async(stream, to, 1, 0, NULL, keep, NULL);
+	CALL(g_input_stream_read_finish, P(stream), wait_for(), 0);
+	CALL(g_input_stream_read_all, P(stream), P(to), 2, P(&size), 0, 0);
+	g_input_stream_read_all_async(stream, to, 2, 0, NULL, keep, NULL);
+	CALL(g_input_stream_read_all_finish, P(stream), wait_for(), P(&size), 0);
+	CALL(g_input_stream_read_bytes, P(stream), 2, 0, 0);
+	g_input_stream_read_bytes_async(stream, 2, 0, NULL, keep, NULL);
+	CALL(g_input_stream_read_bytes_finish, P(stream), wait_for(), 0);
+	CALL(g_input_stream_close_async, P(stream), 0, 0, P(keep), 0);
+	wait_for();
+}
+
 static void glib_streams(void)
 {
 	static char to[8];
@@ -148,6 +189,7 @@ static void glib_streams(void)
 	CALL(g_input_stream_read, P(stream), P(to), 3, 0, 0);
 	CALL(g_input_stream_close, P(stream), 0, 0);
 	g_object_unref(stream);
+	glib_streams_async();
 }
 
 static void glib_tasks(void)
