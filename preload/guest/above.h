@@ -64,7 +64,7 @@ struct hp_recorder {
 	/* The calling thread may sleep now, for time to pass or the disk. */
 	void (*sleeps)(void);
 
-	/* It begins a wait for a condition, or ends it; only if hp_cond_tells (preload/lock/lock.h). */
+	/* It begins a wait for a condition or semaphore, or ends it; only if hp_cond_tells (preload/lock/lock.h). */
 	void (*parks)(bool is_over);
 
 	/* A descriptor was read from, is about to be closed: see hp_channel_tell(). */

@@ -13,6 +13,7 @@
 #include <semaphore.h>
 #include <time.h>
 
+#include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/lock/way.h"
@@ -30,6 +31,24 @@ static bool take(sem_t *sem)
 	return is_taken;
 }
 
+/* Threads may take turns at an event loop by a semaphore. */
+static HP_COLD void tell(bool is_over)
+{
+	int saved = errno;
+
+	HP_ABOVE(parks, is_over);
+	errno = saved;
+}
+
+#define TOLD(wait) \
+	do { \
+		if (HP_UNLIKELY(hp_cond_tells)) \
+			tell(false); \
+		wait; \
+		if (HP_UNLIKELY(hp_cond_tells)) \
+			tell(true); \
+	} while (0)
+
 #define TAKE(sem, may_try, block) \
 	HP_CALL_OF(sem, HP_LOCK_SEM, HP_SIDE_ONLY); \
 	struct hp_use *use = hp_lock_use(&call); \
@@ -37,7 +56,7 @@ static bool take(sem_t *sem)
 	int result, saved; \
 \
 	if (!use || !(may_try)) { \
-		HP_OFFCPU_NOTED(result = block, HP_ON_FUTEX, HP_OFFCPU_NO_FD); \
+		HP_OFFCPU_NOTED(TOLD(result = block), HP_ON_FUTEX, HP_OFFCPU_NO_FD); \
 		return result; \
 	} \
 	if (take(sem)) { \
@@ -45,7 +64,7 @@ static bool take(sem_t *sem)
 		return 0; \
 	} \
 	hp_wait_begin(&wait, use, &call); \
-	result = block; \
+	TOLD(result = block); \
 	saved = errno; \
 	hp_wait_told(&wait, result == 0); \
 	if (result != 0 && saved == ETIMEDOUT) \

@@ -181,7 +181,7 @@ extern HP_HIDDEN bool hp_lock_is_wanted;
 /* Not recorded in this process: one branch, and the real call. */
 extern HP_HIDDEN bool hp_lock_is_refused;
 
-/* Recorders hear of waits for conditions (hp_recorder.parks): an event loop has several threads. */
+/* Recorders hear of waits for conditions and semaphores (hp_recorder.parks): an event loop has several threads. */
 extern HP_HIDDEN bool hp_cond_tells;
 
 static inline bool hp_lock_is_off(void)

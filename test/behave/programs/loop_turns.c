@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * loop_turns.c - three threads that take turns in waiting at one epoll instance; the others wait in
- * a condition. One event makes its thread compute for a while. Afterwards one thread is left, and
+ * a condition, or with an argument for a semaphore each. One event makes its thread compute for a while. Afterwards one thread is left, and
  * waits for another thread in a condition between two events. Prints both times.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -18,7 +19,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
-static int turn, taken, has_answer, epoll_fd, pipes[2][2];
+static sem_t turns[THREADS];
+static int has_semaphores, turn, taken, has_answer, epoll_fd, pipes[2][2];
 static long stalled_ns, blocked_ns;
 
 static long now(void)
@@ -58,22 +60,40 @@ static void handle(int number)
 		feed(number);
 }
 
+static void turn_wait(int me)
+{
+	if (has_semaphores) {
+		sem_wait(&turns[me]);
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	while (turn != me)
+		pthread_cond_wait(&turned, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static void turn_pass(int me)
+{
+	if (has_semaphores) {
+		sem_post(&turns[(me + 1) % THREADS]);
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	turn = (turn + 1) % THREADS;
+	pthread_cond_broadcast(&turned);
+	pthread_mutex_unlock(&lock);
+}
+
 static void *serve(void *data)
 {
 	int me = (int)(long)data, number;
 
 	for (;;) {
-		pthread_mutex_lock(&lock);
-		while (turn != me)
-			pthread_cond_wait(&turned, &lock);
-		pthread_mutex_unlock(&lock);
+		turn_wait(me);
 		if (taken < EVENTS)
 			take();
 		number = ++taken;
-		pthread_mutex_lock(&lock);
-		turn = (turn + 1) % THREADS;
-		pthread_cond_broadcast(&turned);
-		pthread_mutex_unlock(&lock);
+		turn_pass(me);
 		if (number > EVENTS)
 			return NULL;
 		handle(number);
@@ -106,9 +126,14 @@ static void ask(void)
 	pthread_join(thread, NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
+
+	(void)argv;
+	has_semaphores = argc > 1;
+	for (int i = 0; i < THREADS; i++)
+		sem_init(&turns[i], 0, i == 0);
 
 	epoll_fd = epoll_create1(0);
 	for (int i = 0; i < 2; i++) {
