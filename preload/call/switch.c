@@ -7,6 +7,8 @@
 #include <linux/rseq.h>
 #include <stddef.h>
 
+#include "preload/guest/tid.h"
+
 /* Of glibc 2.35 and later (sys/rseq.h). */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -34,14 +36,6 @@ extern const char hp_switch_begin[] __attribute__((visibility("hidden")));
 /* Not constant, since it holds addresses; aligned as the kernel requires. */
 static struct rseq_cs section __attribute__((aligned(32)));
 
-/* gcc before 11 has no __builtin_thread_pointer here. */
-static char *thread_pointer(void)
-{
-	char *pointer;
-
-	__asm__("movq %%fs:0, %0" : "=r"(pointer));
-	return pointer;
-}
 #endif
 
 static uint64_t never_zero = 1;
@@ -57,7 +51,7 @@ void hp_switch_init(struct hp_local *me)
 	section.post_commit_offset = 1;
 	section.abort_ip = (uintptr_t)hp_switch_abort;
 	me->switch_word =
-		(uint64_t *)(thread_pointer() + __rseq_offset + offsetof(struct rseq, rseq_cs));
+		(uint64_t *)(hp_tid_pointer() + __rseq_offset + offsetof(struct rseq, rseq_cs));
 	hp_switch_arm(me);
 #endif
 }

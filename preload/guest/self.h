@@ -33,6 +33,8 @@ enum hp_self_state { HP_SELF_NONE = 0, HP_SELF_OPENING, HP_SELF_OPEN, HP_SELF_RE
 struct hp_self {
 	_Atomic uint32_t state;	/* enum hp_self_state */
 	uint32_t pid;	/* also distinguishes us from a vfork child, which shares this page */
+	uint64_t forked_after_ns;	/* hp_self_open_forked(), while it runs */
+	_Atomic uintptr_t opener;	/* the thread that makes the record; 0 = none */
 	struct hp_process *process;
 	struct hp_free_list ended_blocks;
 	struct hp_free_list ended_heaps;

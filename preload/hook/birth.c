@@ -25,6 +25,8 @@
 #include "preload/lock/lock.h"
 #include "preload/thread/drop.h"
 #include "preload/thread/end.h"
+#include "preload/thread/level.h"
+#include "preload/thread/process.h"
 #include "preload/thread/process.h"
 #include "segment/section_key.h"
 
@@ -234,7 +236,22 @@ void hp_birth_more(uintptr_t at)
 	errno = saved;
 }
 
-void hp_birth_forked(void)
+uint64_t hp_birth_forks(void)
+{
+	int saved;
+
+	if (hp_is_confined())
+		return 0;
+	/* Otherwise each child would ask the helper for the segment of its new rights. */
+	if (hp_level_is_out()) {
+		saved = errno;
+		hp_self_open();
+		errno = saved;
+	}
+	return is_wanted ? hp_self_boot_ns() : 0;
+}
+
+void hp_birth_forked(uint64_t forks)
 {
 	int saved;
 
@@ -242,6 +259,6 @@ void hp_birth_forked(void)
 	if (!is_wanted || hp_is_confined())
 		return;
 	saved = errno;
-	hp_self_open();
+	hp_self_open_forked(forks);
 	errno = saved;
 }

@@ -40,9 +40,10 @@ void hp_birth_more(uintptr_t at);
 void hp_birth_failed(struct hp_birth *birth);
 
 /*
- * In a child of fork(), before it continues: it belongs to the session even if
- * it never calls us.
+ * Before fork(), and in its child before that continues, with the result: the child belongs to
+ * the session even if it never calls us.
  */
-void hp_birth_forked(void);
+uint64_t hp_birth_forks(void);
+void hp_birth_forked(uint64_t forks);
 
 #endif

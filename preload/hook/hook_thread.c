@@ -79,6 +79,7 @@ HP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 
 HP_EXPORT pid_t fork(void)
 {
+	uint64_t forks = hp_birth_forks();
 	pid_t child;
 
 	hp_channel_fork();
@@ -86,6 +87,6 @@ HP_EXPORT pid_t fork(void)
 	if (child < 0)
 		hp_channel_fork_failed();
 	if (child == 0)
-		hp_birth_forked();
+		hp_birth_forked(forks);
 	return child;
 }

@@ -81,7 +81,7 @@ static int phdr_look(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-static bool find(uintptr_t address, struct found *found)
+static bool ask(uintptr_t address, struct found *found)
 {
 	struct question question = { address, found };
 	struct find_object object;
@@ -94,6 +94,36 @@ static bool find(uintptr_t address, struct found *found)
 				 .end = (uintptr_t)object.map_end,
 				 .bias = object.link_map->l_addr,
 				 .name = object.link_map->l_name };
+	return true;
+}
+
+/* The executable, which is never unloaded: each forked child needs it. `end` is set last. */
+static struct {
+	uintptr_t begin, bias;
+	_Atomic uintptr_t end;
+} program;
+
+static void program_keep(const struct found *found)
+{
+	if (found->name[0] || atomic_load_explicit(&program.end, memory_order_relaxed))
+		return;
+	/* Threads that do this at once store the same. */
+	__atomic_store_n(&program.begin, found->begin, __ATOMIC_RELAXED);
+	__atomic_store_n(&program.bias, found->bias, __ATOMIC_RELAXED);
+	atomic_store_explicit(&program.end, found->end, memory_order_release);
+}
+
+static bool find(uintptr_t address, struct found *found)
+{
+	uintptr_t end = atomic_load_explicit(&program.end, memory_order_acquire);
+
+	if (address < end && address >= program.begin) {
+		*found = (struct found){ program.begin, end, program.bias, "" };
+		return true;
+	}
+	if (!ask(address, found))
+		return false;
+	program_keep(found);
 	return true;
 }
 

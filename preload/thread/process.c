@@ -46,8 +46,19 @@ static void *at(uint64_t offset)
 	return (char *)hp_segment.header + offset;
 }
 
+/*
+ * From getauxval(), asked once: a forked child has a page fault for each 64 KiB of code that it
+ * runs.
+ */
+static uintptr_t headers;
+static uint64_t tick_ns;	/* of start times; 0 = unknown */
+
 bool hp_self_init(void)
 {
+	uint64_t rate = getauxval(AT_CLKTCK);
+
+	tick_ns = rate ? 1000000000 / rate : 0;
+	headers = (uintptr_t)getauxval(AT_PHDR);
 	hp_self = hp_part_wiped(sizeof(*hp_self));
 	hp_account_image((uint32_t)getpid());
 	return hp_self != NULL;
@@ -69,14 +80,34 @@ static ssize_t read_text(const char *path)
 	return length;
 }
 
-/* Field 22 of /proc/self/stat: the process's start time. */
+uint64_t hp_self_boot_ns(void)
+{
+	struct timespec time;
+
+	if (hp_kernel_call(SYS_clock_gettime, CLOCK_BOOTTIME, (long)(uintptr_t)&time, 0) != 0)
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* The start time of a process forked since `before_ns`, in the kernel's ticks; 0 = may be two. */
+static uint64_t start_since(uint64_t before_ns)
+{
+	if (!before_ns || !tick_ns || before_ns / tick_ns != hp_self_boot_ns() / tick_ns)
+		return 0;
+	return before_ns / tick_ns;
+}
+
+/*
+ * Field 22 of /proc/self/stat: the process's start time. Reading it takes longer than the rest of
+ * a forked child's record.
+ */
 static uint64_t start_time(void)
 {
-	uint64_t value = 0;
+	uint64_t value = start_since(hp_self->forked_after_ns);
 	char *p;
 
-	if (read_text("/proc/self/stat") <= 0)
-		return 0;
+	if (value || read_text("/proc/self/stat") <= 0)
+		return value;
 	p = strrchr(text, ')');
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
@@ -108,7 +139,7 @@ static uint64_t executable(struct hp_process *draft)
 
 	memset(draft, 0, sizeof(*draft));
 	hp_self->process = draft;
-	module = hp_module_of((uintptr_t)getauxval(AT_PHDR));
+	module = hp_module_of(headers);
 	return module ? module->object : 0;
 }
 
@@ -230,14 +261,6 @@ static struct hp_process *process_get(void)
 	return process;
 }
 
-/* The thread that makes the record; 0 = none. */
-static _Atomic uintptr_t opener;
-
-static uintptr_t own_thread(void)
-{
-	return (uintptr_t)pthread_self();
-}
-
 /*
  * Another thread makes the record. It may have been preempted while we keep our
  * processor, so after a while we sleep, for half a second in total. Not with
@@ -249,7 +272,7 @@ static bool opening_ends(uint32_t state)
 	int saved = errno;
 
 	/* Our connection to the helper passes the stand-ins of socket functions. */
-	if (atomic_load_explicit(&opener, memory_order_relaxed) == own_thread())
+	if (atomic_load_explicit(&hp_self->opener, memory_order_relaxed) == hp_tid_pointer())
 		return state == HP_SELF_OPEN;
 	for (int i = 0; i < 10000 && state == HP_SELF_OPENING; i++) {
 		if (i < 1000)
@@ -297,22 +320,45 @@ static bool open_now(void)
 	return process != NULL;
 }
 
-bool hp_self_open(void)
+static bool self_open(bool is_forked)
 {
 	uint32_t state = HP_SELF_NONE;
 
 	if (!hp_self)
 		return false;
-	/* A child may have fewer privileges than its parent, after clone() or a raw system call. */
+	/*
+	 * A child may have fewer privileges than its parent, after clone() or a raw system call. It
+	 * has the user namespace of its parent if it has not run yet.
+	 */
 	if (atomic_load_explicit(&hp_self->state, memory_order_acquire) == HP_SELF_NONE &&
-	    !hp_is_confined() && hp_level_has_changed(true))
+	    !hp_is_confined() && hp_level_has_changed(!is_forked))
 		hp_self_drop(false);
 	if (!atomic_compare_exchange_strong_explicit(&hp_self->state, &state, HP_SELF_OPENING,
 						     memory_order_acq_rel, memory_order_acquire))
 		return opening_ends(state);
-	atomic_store_explicit(&opener, own_thread(), memory_order_relaxed);
+	atomic_store_explicit(&hp_self->opener, hp_tid_pointer(), memory_order_relaxed);
 	bool is_open = open_now();
-	atomic_store_explicit(&opener, 0, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->opener, 0, memory_order_relaxed);
+	return is_open;
+}
+
+bool hp_self_open(void)
+{
+	return self_open(false);
+}
+
+bool hp_self_open_forked(uint64_t before_ns)
+{
+	if (!hp_self)
+		return false;
+	/*
+	 * The child has no other thread. Its page of zeroes is written before it is read, since both
+	 * would be page faults.
+	 */
+	hp_self->forked_after_ns = before_ns;
+	bool is_open = self_open(true);
+	if (hp_self)
+		hp_self->forked_after_ns = 0;
 	return is_open;
 }
 

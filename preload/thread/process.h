@@ -23,6 +23,14 @@ bool hp_self_init(void);
 /* Makes the record of this process if it has none yet.  False = no room. */
 bool hp_self_open(void);
 
+/*
+ * CLOCK_BOOTTIME, ns; 0 = unknown. A child that fork() returns to opens its record with a reading
+ * of its parent from before: its start lies between that and now, which as a rule is one tick of
+ * the kernel's start times.
+ */
+uint64_t hp_self_boot_ns(void);
+bool hp_self_open_forked(uint64_t before_ns);
+
 /* Records how the process ends: enum hp_ending. */
 void hp_self_end(uint32_t ending, int code);
 

@@ -212,3 +212,37 @@ heaps_agree()
 	heaps_agree maps "$T/maps" threads 500
 	[ "$(wc -l <"$T/read")" -gt 3 ]
 }
+
+# Its parent's clock tells it as a rule, and the kernel only where two ticks are possible. 300 children live at once.
+@test "the start time of each forked child in a segment is the kernel's" {
+	cat >"$T/starts.py" <<-'END'
+		import os
+		ends, children = os.pipe(), []
+		for i in range(300):
+		    if os.fork() == 0:
+		        os.close(ends[1])
+		        with open("/proc/self/stat") as f:
+		            line = "%d %s\n" % (os.getpid(), f.read().rpartition(")")[2].split()[19])
+		        os.write(1, line.encode())
+		        os.read(ends[0], 1)
+		        os._exit(0)
+		os.close(ends[1])
+		while True:
+		    try:
+		        os.wait()
+		    except ChildProcessError:
+		        break
+	END
+	HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH=$T/starts.segment LD_PRELOAD=$HP_LIB \
+		python3 "$T/starts.py" >"$T/starts"
+	python3 - "$ROOT/test/behave" "$T/starts.segment" "$T/starts" <<-'END'
+		import sys
+		sys.path.insert(0, sys.argv[1])
+		from read_format import Segment, field
+		segment = Segment(sys.argv[2])
+		found = {field(p, "I", 12): field(p, "Q", 136) for _, p in segment.walk(segment.header("Q", 80), 192, 0)}
+		kernel = {int(pid): int(start) for pid, start in map(str.split, open(sys.argv[3]))}
+		assert len(kernel) == 300 and len(set(kernel.values())) > 1, kernel
+		assert all(found[pid] == start for pid, start in kernel.items()), (found, kernel)
+	END
+}

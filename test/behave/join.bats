@@ -139,3 +139,36 @@ joins()
 	grep -q memfd:hotpath "$place/name"
 	[ "$way" = "asked same" ]
 }
+
+# The helper answers a request with one message.
+@test "join: children of a process that dropped rights have its segment without asking" {
+	needs_root
+	gcc -O1 -D_GNU_SOURCE -x c -o "$place/forks" - <<-'END'
+		#include <linux/capability.h>
+		#include <sys/syscall.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+
+		int main(void)
+		{
+			struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+			struct __user_cap_data_struct sets[2];
+
+			if (syscall(SYS_capget, &header, sets) != 0)
+				return 1;
+			sets[0].effective &= ~(1u << CAP_SYS_TIME);
+			sets[0].permitted &= ~(1u << CAP_SYS_TIME);
+			if (syscall(SYS_capset, &header, sets) != 0)
+				return 1;
+			for (int i = 0; i < 5; i++)
+				if (fork() == 0)
+					_exit(0);
+			while (wait(NULL) > 0)
+				;
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=all "$place/hotpath-run" strace -f -qq -o "$place/trace" -e trace=recvmsg "$place/forks"
+	cat "$place/trace"
+	[ "$(grep -c ' = 1$' "$place/trace")" = 1 ]
+}
