@@ -29,7 +29,10 @@ HARDEN_LINK := -pie -Wl,-z,relro -Wl,-z,now
 # Stacks of waiting threads are walked without the frame pointer (sampler/sample/outside.h), whatever
 # CFLAGS say.
 PIC = $(BASE) $(STRICT) $(TOLD) $(GUARD) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-tree-slp-vectorize \
-	-foptimize-sibling-calls -fomit-frame-pointer
+	-foptimize-sibling-calls -fomit-frame-pointer -ffunction-sections
+# For linkers that read such a script.
+ORDER = $(shell echo 'int x;' | $(CC) $(CFLAGS) $(LDFLAGS) -shared -fPIC -x c - -o /dev/null -Wl,-T,preload/order.ld 2>/dev/null && \
+	echo -Wl,-T,preload/order.ld)
 # Build flags for HOTPATH_VERBOSE.
 %/verbose.o: TOLD = -DHP_BUILD_FLAGS='"$(subst ",\",$(subst ',,$(CFLAGS)))"'
 SANITIZED := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -65,10 +68,10 @@ all: $(PRODUCTS)	## the library, the sampler, the commands (default)
 
 preload: $(B)/libhotpath.so	## the library alone
 
-$(B)/libhotpath.so: $(LIB_O)
+$(B)/libhotpath.so: $(LIB_O) preload/order.ld
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,--sort-section=name -Wl,-z,defs -Wl,-z,relro -Wl,-z,now -Wl,-z,text -Wl,--as-needed \
-		-Wl,--version-script=preload/versions.map $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBC_PARTS)
+		-Wl,--version-script=preload/versions.map $(ORDER) $(CFLAGS) $(LDFLAGS) -o $@ $(LIB_O) $(LIBC_PARTS)
 # The build that judges its own estimates (preload/call/truth.h), for tests.
 $(B)/truth/libhotpath.so: $(TRUTH_O)
 	$(Q)$(CC) -shared -Wl,-soname,libhotpath.so -Wl,--version-script=preload/versions.map \

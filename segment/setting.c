@@ -106,7 +106,7 @@ static bool read_choice(const struct hp_setting *s, const char *value, void *pla
 	uint32_t number = 0;
 
 	for (;; number++) {
-		size_t length = strcspn(word, "|");
+		size_t length = (size_t)(strchrnul(word, '|') - word);
 
 		if (strlen(value) == length && memcmp(value, word, length) == 0) {
 			memcpy(place, &number, sizeof(number));
@@ -198,7 +198,7 @@ static bool read_percentiles(const struct reader *r, const struct hp_setting *s,
 	bool is_told = false;
 
 	for (;;) {
-		size_t length = strcspn(value, ",");
+		size_t length = (size_t)(strchrnul(value, ',') - value);
 		const char *text = value;
 		double percentile;
 
@@ -213,7 +213,7 @@ static bool read_percentiles(const struct reader *r, const struct hp_setting *s,
 			refuse(r, s, text, length);
 			is_told = true;
 		}
-		value += strcspn(value, ",");
+		value = strchrnul(value, ',');
 		if (!*value)
 			break;
 		value++;
@@ -283,7 +283,7 @@ static void read_sections(const struct reader *r, const struct hp_setting *s, co
 static bool are_pairs(const char *value)
 {
 	for (; *value; value += *value == ',') {
-		size_t length = strcspn(value, ",");
+		size_t length = (size_t)(strchrnul(value, ',') - value);
 		const char *equals = memchr(value, '=', length);
 
 		if (!equals || equals == value)
@@ -297,7 +297,7 @@ static bool are_pairs(const char *value)
 static bool read_libraries(const struct reader *r, const struct hp_setting *s, const char *value)
 {
 	for (; *value; value += *value == ',') {
-		size_t length = strcspn(value, ",");
+		size_t length = (size_t)(strchrnul(value, ',') - value);
 
 		if (!hp_setting_is_library(value, length)) {
 			refuse(r, s, value, length);

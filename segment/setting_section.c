@@ -51,8 +51,8 @@ static bool is_among(const char *list, const char *word, size_t length)
 {
 	char one[HP_NEAR_MAX + 1];
 
-	for (; *list; list += strspn(list, "|")) {
-		size_t size = strcspn(list, "|");
+	for (; *list; list += *list == '|') {
+		size_t size = (size_t)(strchrnul(list, '|') - list);
 
 		memcpy(one, list, size);
 		one[size] = 0;
@@ -120,9 +120,12 @@ static int word_asks(const char *word, size_t length, const char *section)
 
 const char *hp_section_next(const char **list, size_t *length)
 {
-	const char *word = *list + strspn(*list, " ,");
+	const char *word = *list;
 
-	*length = strcspn(word, ",");
+	/* Not strspn(): as in hp_setting_address(). */
+	while (*word == ' ' || *word == ',')
+		word++;
+	*length = (size_t)(strchrnul(word, ',') - word);
 	*list = word + *length;
 	while (*length && word[*length - 1] == ' ')
 		--*length;

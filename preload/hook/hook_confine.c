@@ -260,7 +260,7 @@ long hp_confine_watched(long number, long a, long b, long c, long d, long e, lon
 /* clang-format off */
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
-__asm__(".pushsection .text\n"
+__asm__(".pushsection .text.syscall, \"ax\", @progbits\n"
 	".globl syscall\n"
 	".type syscall, @function\n"
 	".balign 16\n"
