@@ -439,16 +439,16 @@ static int end_print(struct hp_report *report, const struct ask *ask, struct hp_
 
 /*
  * A session has ended: its report, and the kept file, which is written first if nobody
- * reads the report.
+ * reads the report. `kept`: what remains to be cleaned up.
  */
-static int end(struct hp_report *report, const struct ask *ask)
+static int end(struct hp_report *report, const struct ask *ask, struct hp_keeping **kept)
 {
 	const struct hp_settings *settings = &ask->settings;
 	bool is_printed = settings->format != HP_FORMAT_NONE &&
 			  (!ask->is_again || settings->output_path) && !ask->trial.has_printed;
 	char *text = hp_facts_gather(&report->model, settings);
 	struct hp_keep keep = { ask->fd, text, ask->is_again };
-	struct hp_keeping *keeping = settings->keep ? hp_keep_begin(report, &keep) : NULL;
+	struct hp_keeping *keeping = *kept = settings->keep ? hp_keep_begin(report, &keep) : NULL;
 	struct hp_output output = { .fd = -1 };
 	struct hp_facts facts;
 
@@ -589,6 +589,7 @@ int hp_cmd_report(int argc, char **argv)
 	struct ask ask = { .fd = -1, .least = LEAST_PERCENT, .trial = HP_TRIAL_NONE };
 	struct hp_input input;
 	struct hp_report report;
+	struct hp_keeping *kept = NULL;
 	int status;
 
 	hp_settings_read(&ask.settings, environ, NULL, NULL);
@@ -622,9 +623,12 @@ int hp_cmd_report(int argc, char **argv)
 		hp_keep_share(ask.settings.keep != 0);
 		hp_report_init_rest(&report, say_line, NULL);
 	}
-	status = ask.fd >= 0 ? end(&report, &ask) : show(&report, &ask);
+	status = ask.fd >= 0 ? end(&report, &ask, &kept) : show(&report, &ask);
 	status = say_cut(status);
 	hp_trial_end(&ask.trial, status);
+	if (kept)
+		hp_keep_clean(kept);
+	hp_trial_stand_back(&ask.trial);
 	hp_report_release(&report);
 	hp_input_release(&input);
 	return status;

@@ -141,20 +141,13 @@ void hp_trial_printed(const struct hp_trial *trial)
 	tell(trial, PRINTED);
 }
 
-/*
- * Giving back memory takes the kernel some milliseconds, in which it may run nothing else on this
- * core: the parent, the helper and the shell go first. Nobody shall wait for our end of a pipe.
- */
-static void stand_back(int told)
+/* Nobody shall wait for our end of a pipe. */
+static void let_go(void)
 {
-	const struct timespec prompt = { 0, PROMPT_NS };
-	struct pollfd parent = { .fd = told };
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; nowhere >= 0 && fd < 3; fd++)
 		dup2(nowhere, fd);
-	poll(&parent, 1, PARENT_MS);
-	nanosleep(&prompt, NULL);
 }
 
 void hp_trial_end(const struct hp_trial *trial, int status)
@@ -166,7 +159,22 @@ void hp_trial_end(const struct hp_trial *trial, int status)
 	fflush(NULL);
 	prctl(PR_SET_PDEATHSIG, 0);
 	(void)!write(trial->told, bytes, sizeof(bytes));
-	stand_back(trial->told);
+	let_go();
+}
+
+/*
+ * Giving back memory takes the kernel some milliseconds, in which it may run nothing else on this
+ * core: the parent, the helper and the shell go first.
+ */
+void hp_trial_stand_back(const struct hp_trial *trial)
+{
+	const struct timespec prompt = { 0, PROMPT_NS };
+	struct pollfd parent = { .fd = trial->told };
+
+	if (trial->told < 0)
+		return;
+	poll(&parent, 1, PARENT_MS);
+	nanosleep(&prompt, NULL);
 }
 
 void hp_trial_done(const struct hp_trial *trial)

@@ -38,10 +38,11 @@ void hp_trial_done(const struct hp_trial *trial);
 
 /*
  * Everything is written and will return this status: the parent ends now. This process continues
- * behind it, without stdin, stdout and stderr: it notes what it learned for later reports, and gives
- * its memory back.
+ * behind it, without stdin, stdout and stderr: it removes old runs, notes what it learned for later
+ * reports, and gives its memory back, for which it stands back first.
  */
 void hp_trial_end(const struct hp_trial *trial, int status);
+void hp_trial_stand_back(const struct hp_trial *trial);
 
 /* The available time. */
 uint64_t hp_trial_most_ms(void);

@@ -228,21 +228,24 @@ struct hp_keeping *hp_keep_begin(struct hp_report *report, const struct hp_keep 
 bool hp_keep_end(struct hp_keeping *keeping, hp_complain complain, void *context)
 {
 	struct hp_store *store = &keeping->store;
-	bool is_kept;
 
 	if (keeping->moved)
 		say(keeping->moved, complain, context);
 	if (keeping->fd >= 0)
 		file_end(keeping);
-	is_kept = keeping->error == 0;
-	if (is_kept) {
-		hp_store_clean(store, keeping->report->settings->keep, keeping->name);
-		share(store->path, true);
-		hp_names_kernel_keep();
-	} else {
+	if (keeping->error) {
 		say_lost(store, keeping->error, complain, context);
+		return false;
 	}
-	hp_store_release(store);
+	share(store->path, true);
+	hp_names_kernel_keep();
+	return true;
+}
+
+void hp_keep_clean(struct hp_keeping *keeping)
+{
+	if (!keeping->error)
+		hp_store_clean(&keeping->store, keeping->report->settings->keep, keeping->name);
+	hp_store_release(&keeping->store);
 	free(keeping);
-	return is_kept;
 }

@@ -24,11 +24,11 @@ struct hp_keeping;
  */
 struct hp_keeping *hp_keep_begin(struct hp_report *report, const struct hp_keep *keep);
 
-/*
- * Writes all names and cleans up. A failure prints one line. False = the run is
- * not kept.
- */
+/* Writes all names. A failure prints one line. False = the run is not kept. */
 bool hp_keep_end(struct hp_keeping *keeping, hp_complain complain, void *context);
+
+/* Removes older runs if it is kept, for which the disk may take a millisecond; frees `keeping`. */
+void hp_keep_clean(struct hp_keeping *keeping);
 
 /*
  * Call before looking up names: sets the folder of the caches that all runs

@@ -68,6 +68,17 @@ count()
 	files | wc -l
 }
 
+# Older runs are removed after the prompt.
+are_left()
+{
+	[ "$(count)" = "$1" ]
+}
+
+is_removed()
+{
+	[ ! -e "$1" ]
+}
+
 # The output of hotpath list for kept runs: others may have programs running.
 kept_runs()
 {
@@ -230,7 +241,7 @@ END
 	for label in a b c d; do
 		HOTPATH_KEEP=3 HOTPATH_REPORT_LABEL=$label "$HP_RUN" "$T/app" 2>/dev/null
 	done
-	[ "$(count)" = 3 ]
+	eventually are_left 3
 	[ "$(kept_runs | awk 'NR > 1 { printf "%s", $NF }')" = dcb ]
 }
 
@@ -247,8 +258,8 @@ END
 		flock 9
 		HOTPATH_KEEP=1 "$HP_RUN" "$T/app" 2>/dev/null 9>&-
 	) 9>"$kept/.20000101T000000Z-busy-1.hp.gz.79"
-	[ ! -e "$mine" ]
-	[ ! -e "$kept/20000101T000000Z-old-1.hp.gz" ]
+	eventually is_removed "$mine"
+	eventually is_removed "$kept/20000101T000000Z-old-1.hp.gz"
 	[ ! -e "$kept/.20000101T000000Z-old-1.hp.gz.77" ]
 	[ ! -e "$kept/.20000101T000000Z-left-1.hp.gz.78" ]
 	[ -d "$kept/20000101T000000Z-folder-1.hp.gz" ]
@@ -267,7 +278,7 @@ END
 	wait
 	HOTPATH_KEEP=5 HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" "$T/app"
 	[ ! -s "$BATS_TEST_TMPDIR/err" ]
-	[ "$(count)" = 5 ]
+	eventually are_left 5
 	for file in $(files); do
 		"$hotpath" report "$file" >/dev/null
 	done
