@@ -187,24 +187,40 @@ static const char *label_text(const cJSON *row, const char *key, char room[40])
 	return room;
 }
 
-/* True if an earlier row has this name. */
-static bool is_named_again(const cJSON *rows, const cJSON *row)
+/* True if an earlier row has the same labels: nothing would distinguish the two series. */
+static bool is_labelled_again(const struct hp_section *section, const cJSON *rows, const cJSON *row)
 {
 	char here[40], there[40];
-	const char *name = label_text(row, "name", here);
 
-	for (const cJSON *other = rows->child; other && other != row; other = other->next)
-		if (strcmp(label_text(other, "name", there), name) == 0)
+	for (const cJSON *other = rows->child; other && other != row; other = other->next) {
+		const struct hp_label_key *key = section->labels;
+
+		while (key->name && strcmp(label_text(other, key->key, there),
+					   label_text(row, key->key, here)) == 0)
+			key++;
+		if (!key->name)
 			return true;
+	}
 	return false;
+}
+
+/* The same of each row; fresh. */
+static bool *labelled_again(const struct hp_section *section, const cJSON *rows)
+{
+	size_t count = (size_t)(rows ? cJSON_GetArraySize(rows) : 0), i = 0;
+	bool *again = hp_xcalloc(count + 1, sizeof(*again));
+
+	for (const cJSON *row = rows ? rows->child : NULL; row; row = row->next)
+		again[i++] = is_labelled_again(section, rows, row);
+	return again;
 }
 
 /* A row of a list as JSON, and in its section. */
 struct row {
-	const cJSON *all;
 	const cJSON *data;
 	const cJSON *raw;
 	const void *held;
+	bool is_again;	/* an earlier one has its labels */
 };
 
 static void number_write(struct metrics *m, const struct hp_metric *metric, const struct row *row,
@@ -240,7 +256,7 @@ static void row_write(struct metrics *m, const struct hp_section *section,
 		      const struct hp_metric *metric, const struct row *of)
 {
 	const struct hp_label_key *keys = section->labels;
-	const cJSON *rows = of->all, *row = of->data;
+	const cJSON *row = of->data;
 	char *longer = NULL;
 	struct hp_label_pair labels[8] = { { NULL, NULL } };
 	char rooms[8][40];
@@ -249,8 +265,7 @@ static void row_write(struct metrics *m, const struct hp_section *section,
 		labels[i].name = keys[i].name;
 		labels[i].value = label_text(row, keys[i].key, rooms[i]);
 	}
-	/* Nothing else would distinguish two series of one name. */
-	if (!keys[1].name && is_named_again(rows, row))
+	if (of->is_again)
 		labels[0].value = longer =
 			hp_xprintf("%s #%s", labels[0].value, label_text(row, "id", rooms[7]));
 	(metric->spread ? spread_write : number_write)(m, metric, of, labels);
@@ -280,12 +295,12 @@ static bool is_taken(const struct metrics *m, const struct hp_section *section,
 
 static void metric_write(struct metrics *m, const struct hp_section *section,
 			 const struct hp_metric *metric, const cJSON *list,
-			 const struct hp_list *held)
+			 const struct hp_list *held, const bool *again)
 {
 	const cJSON *rows = cJSON_GetObjectItemCaseSensitive(list, hp_section_rows(section));
 	const cJSON *raw = cJSON_GetObjectItemCaseSensitive(list, "raw");
 	const cJSON *data = rows ? rows->child : NULL;
-	struct row row = { .all = rows };
+	struct row row = { .data = NULL };
 	char *total = NULL;
 
 	if (is_taken(m, section, metric))
@@ -298,6 +313,7 @@ static void metric_write(struct metrics *m, const struct hp_section *section,
 		row.data = data;
 		row.raw = raw;
 		row.held = held->rows[i];
+		row.is_again = again[i];
 		row_write(m, section, metric, &row);
 		raw = raw ? raw->next : NULL;
 	}
@@ -311,12 +327,15 @@ static const struct hp_section *const first[] = { &hp_alloc_functions_section,
 static void list_write(struct metrics *m, const struct hp_section *section)
 {
 	cJSON *list = hp_list_json(m->snapshot, section);
+	bool *again = labelled_again(
+		section, cJSON_GetObjectItemCaseSensitive(list, hp_section_rows(section)));
 	struct hp_list held;
 
 	hp_section_fill(&m->snapshot->report, section, &held);
 	for (const struct hp_metric *metric = section->metrics; metric->key; metric++)
-		metric_write(m, section, metric, list, &held);
+		metric_write(m, section, metric, list, &held, again);
 	free(held.rows);
+	free(again);
 	cJSON_Delete(list);
 }
 

@@ -390,6 +390,18 @@ END
 	[ "$(reported threads 'a["num_workers"]')" = 2 ]
 }
 
+@test "loops that look the same are series of their own for Prometheus" {
+	local url
+
+	HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=none HOTPATH_SEGMENT_PATH="$T/alike.seg" \
+		LD_PRELOAD="$HP_LIB" "$T/loops" threads >"$T/alike.said"
+	url=$(serve "$T/alike.seg")
+	curl -s "${url}metrics" >"$T/alike.metrics"
+	pids_end
+	[ "$(grep -c '^hotpath_loop_waits_total{.*} 500$' "$T/alike.metrics")" = 2 ]
+	[ -z "$(sed -n '/^[^#]/s/ [^ ]*$//p' "$T/alike.metrics" | sort | uniq -d)" ]
+}
+
 @test "the crate's fields are those of the rows" {
 	[ "$(reported epoll 'a["workers"][0]["park_count"] == r[0]["park_count"]')" = True ]
 	[ "$(reported epoll 'abs(a["workers"][0]["busy_duration_ms"] - r[0]["busy_ns"] / 1e6) <= 1')" = True ]

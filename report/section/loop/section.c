@@ -466,7 +466,7 @@ static const struct hp_metric metrics[] = {
 };
 
 static const struct hp_label_key labels[] = {
-	{ "loop", "label" }, { "kind", "kind" }, { "source", "source" }, { 0 }
+	{ "loop", "label" }, { "kind", "kind" }, { "source", "source" }, { "tid", "tid" }, { 0 }
 };
 
 #define NONE "no thread waits for several descriptors again and again"
