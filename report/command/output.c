@@ -39,9 +39,9 @@ static void make_parents(const char *path)
 	free(copy);
 }
 
-int hp_output_file(const char *path)
+static int open_file(const char *path, int more)
 {
-	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK;
+	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK | more;
 	int fd = hp_trusted_open(path, flags, 0666);
 
 	if (fd < 0 && errno == ENOENT) {
@@ -51,6 +51,11 @@ int hp_output_file(const char *path)
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, O_WRONLY);
 	return fd;
+}
+
+int hp_output_file(const char *path)
+{
+	return open_file(path, O_TRUNC);
 }
 
 /* A pipe without a reader may still get one. */
@@ -76,7 +81,8 @@ void hp_output_open(struct hp_output *output, const char *path, int usual, uint6
 				      .patience_ms = patience_ms };
 	if (!has_file)
 		return;
-	output->fd = hp_output_file(path);
+	/* An earlier report stays until the text of this one is complete: claim empties the file. */
+	output->fd = open_file(path, 0);
 	if (output->fd < 0 && !is_unread(path, errno))
 		fall_back(output, strerror(errno));
 }

@@ -485,7 +485,8 @@ static int export(struct hp_report *report, const struct ask *ask)
 		return HP_EXIT_FAILED;
 	}
 	output_open(&output, ask);
-	hp_output_end(&output);	/* if it is a pipe, it then has a reader */
+	hp_output_begin(&output, NULL, 0);	/* a file is empty then, */
+	hp_output_end(&output);	/* and a pipe has a reader */
 	error = ask->export->write(report, output.fd);
 	if (hp_output_close(&output) && !error)
 		error = -EIO;
