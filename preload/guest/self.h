@@ -40,12 +40,15 @@ struct hp_self {
 	struct hp_free_list ended_heaps;
 	struct hp_free_list ended_waiters;
 	_Atomic(struct hp_local *) locals;	/* of all threads, ended ones too */
-	_Atomic(struct hp_heap_local *) heaps;	/* the same for allocations */
+	_Atomic(struct hp_heap_local *) heaps;	/* the same for allocations, */
+	_Atomic uint32_t heap_count;	/* and how many */
 	_Atomic(struct hp_lock_table *) locks;	/* NULL = none yet */
 	_Atomic(struct hp_waiter_local *) waiters;	/* of all threads, ended ones too */
 	_Atomic(struct hp_direct *) direct;	/* its mappings; NULL = none yet */
 	/* Used by the child that created the helper (preload/hook/hook_usage.c) */
 	struct rusage spent;
+	/* About the bytes held (preload/heap/peak.h). In a line that is not read all the time. */
+	_Alignas(64) _Atomic int64_t heap_sum;
 };
 
 extern struct hp_self *hp_self;

@@ -149,6 +149,8 @@ static inline __attribute__((always_inline)) void note_at(struct hp_heap_local *
 	else
 		word_store(place,
 			   (struct hp_shadow_word){ (uint32_t)(offset / HP_LINE), (uint32_t)size });
+	if (HP_UNLIKELY(heap->live + (int64_t)size > me->high))
+		hp_peak_look(me);
 }
 
 /*
@@ -164,7 +166,7 @@ static HP_COLD void note_sampled(struct hp_heap_local *me, struct hp_shadow_word
 	note_at(me, place, site, block, size);
 	has_room = hp_sampled_begin(me, site, block, size);
 	if (++me->samples % HP_PROVE_SAMPLES == 0)
-		me->gate = 0; /* the next cached path is checked by a walk */
+		me->gate = 0;	/* the next cached path is checked by a walk */
 	if (!has_room)
 		return;
 	word_store(place,
@@ -216,8 +218,9 @@ static __attribute__((noinline)) void free_far(struct hp_site *site, uint64_t si
 static inline void note_free_size(struct hp_heap_local *me, struct hp_site *site, uint64_t size)
 {
 	struct hp_heap *heap = me->heap;
+	int64_t own = heap->live + (int64_t)heap->pending_bytes;
 
-	if (HP_UNLIKELY(heap->live + (int64_t)heap->pending_bytes > me->trigger))
+	if (HP_UNLIKELY(own > me->trigger || own < me->low))
 		hp_peak_look(me);
 	heap->live -= (int64_t)size;
 	if (HP_UNLIKELY(site->heap != me->id)) {
@@ -507,8 +510,10 @@ static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local 
 		settle_known(me, heap);
 		me->last = HP_NO_BLOCK;
 	}
+	if (HP_UNLIKELY(heap->live + (int64_t)size > me->high))
+		return false;
 	if (HP_UNLIKELY(--me->countdown == 0)) {
-		me->countdown = 1; /* for note_new */
+		me->countdown = 1;	/* for note_new */
 		return false;
 	}
 	heap->pending = offset;
@@ -685,9 +690,10 @@ static inline __attribute__((always_inline)) bool is_usual(struct hp_heap_local 
 {
 	struct hp_site *site = hp_heap_site(me, (uint64_t)word.site * HP_LINE);
 	struct hp_heap *heap = me->heap;
+	int64_t own = heap->live + (int64_t)heap->pending_bytes;
 
-	if (HP_UNLIKELY(heap->live + (int64_t)heap->pending_bytes > me->trigger ||
-			word.size == HP_SHADOW_LARGE || site->heap != me->id ||
+	if (HP_UNLIKELY(own > me->trigger || own < me->low || word.size == HP_SHADOW_LARGE ||
+			site->heap != me->id ||
 			atomic_load_explicit(&site->epoch, memory_order_relaxed) !=
 				atomic_load_explicit(me->epoch, memory_order_relaxed)))
 		return false;
@@ -737,7 +743,7 @@ HP_EXPORT void free(void *block)
 struct taken {
 	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
-	struct hp_block_extra extra; /* if the word has the mark */
+	struct hp_block_extra extra;	/* if the word has the mark */
 };
 
 static inline struct taken take(struct hp_heap_local *me, const void *block)
@@ -947,7 +953,7 @@ static inline void note_gone_any(const void *block, uintptr_t sp)
 	if (HP_LIKELY(me->gate))
 		note_free_any(me, block);
 	else
-		note_free_slow(block, 0, sp); /* the loader calls none of these */
+		note_free_slow(block, 0, sp);	/* the loader calls none of these */
 }
 
 /* Three forms of free that not every C library has. */

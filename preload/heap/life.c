@@ -175,6 +175,7 @@ static struct hp_heap_local *local_get(uintptr_t sp)
 	me = hp_part_wiped(sizeof(*me));
 	if (me && local_init(me, heap, sp)) {
 		hp_record_add(&kind, me);
+		atomic_fetch_add_explicit(&hp_self->heap_count, 1, memory_order_relaxed);
 		return me;
 	}
 	/* Its table entries are lost, and the thread records nothing. */
@@ -195,10 +196,7 @@ static void identify(struct hp_heap_local *me)
 	heap->first_live = heap->live;
 	me->last = HP_NO_BLOCK;
 	me->end_rounds = 0;
-	me->trigger = heap->live;
-	if (hp_peak_is_alone(me))
-		me->trigger +=
-			atomic_load(&hp_self->process->heap_peak) - hp_peak_live(hp_self->process);
+	hp_peak_join(me);
 }
 
 static bool is_large_segment(void)

@@ -2,11 +2,13 @@
 /*
  * peak.c - see peak.h.
  *
- * A process's live bytes are the sum over its threads' heaps; each thread knows
- * its own part exactly and reads the others' now and then.  With one thread the
- * peak is exact.  With several threads, the others' allocations in between may
- * hide it: each checks again when it has grown by 1/1024 of the peak (at least
- * 4 KiB).
+ * A process's live bytes are the sum over its threads' heaps. With one thread the
+ * peak is exact. With several, each adds to a common sum what its own part has
+ * changed by, up or down, when that is a step or more: 1/256 of the peak divided
+ * by the threads, at least 4 KiB. If the sum is above the peak, all parts are
+ * read, and their exact sum is the new peak. So the true peak is higher by at most
+ * a step for each thread. (A thread that only looked when it was higher than ever
+ * before missed a peak to which another had grown meanwhile.)
  *
  * Recording each path's bytes at the peak then costs nothing: the peak gets a
  * number (hp_process.heap_epoch), and the first thread to change a site
@@ -19,8 +21,8 @@
 #include "preload/heap/block_extra.h"
 #include "preload/heap/shadow.h"
 
-#define HP_PEAK_PART 1024	/* threads check again after growing by the peak / this */
-#define HP_PEAK_MIN 4096	/* bytes */
+#define HP_STEP_PART 256	/* of the peak: all threads' steps together */
+#define HP_STEP_MIN 4096	/* bytes */
 
 static int64_t site_held(const struct hp_site *site)
 {
@@ -79,38 +81,125 @@ static void note_pending(struct hp_heap_local *me, uint32_t epoch)
 	atomic_store_explicit(&site->epoch, epoch, memory_order_relaxed);
 }
 
-HP_COLD void hp_peak_look(struct hp_heap_local *me)
+/* The same for another thread, unless it is just then going on: its site notes the peak itself. */
+static void note_other(struct hp_heap_local *other, uint32_t epoch)
 {
-	struct hp_process *process = hp_self->process;
-	int64_t own = me->heap->live + (int64_t)me->heap->pending_bytes;
-	int64_t peak = atomic_load_explicit(&process->heap_peak, memory_order_relaxed);
-	int64_t part = peak / HP_PEAK_PART > HP_PEAK_MIN ? peak / HP_PEAK_PART : HP_PEAK_MIN;
-	int64_t live;
+	const volatile struct hp_heap *heap = other->heap;
+	uint64_t pending = heap->pending, allocs;
+	struct hp_site *site = hp_heap_site(other, pending);
+	uint32_t before;
+	int64_t held;
 
-	if (HP_LIKELY(hp_peak_is_alone(me))) {
-		uint32_t epoch = atomic_load_explicit(me->epoch, memory_order_relaxed) + 1;
-
-		live = own - me->heap->folded_live;
-		if (live > peak) {
-			atomic_store_explicit(&process->heap_peak, live, memory_order_relaxed);
-			atomic_store_explicit(me->epoch, epoch, memory_order_relaxed);
-			note_pending(me, epoch);
-		}
-		me->trigger = own > me->trigger ? own : me->trigger;
+	if (!pending)
 		return;
-	}
-	live = hp_peak_live(process);
+	before = atomic_load_explicit(&site->epoch, memory_order_relaxed);
+	allocs = *(volatile uint64_t *)&site->allocs;
+	held = site_held(site) + (int64_t)heap->pending_bytes;
+	if (before != epoch && heap->pending == pending &&
+	    *(volatile uint64_t *)&site->allocs == allocs &&
+	    atomic_compare_exchange_strong_explicit(&site->epoch, &before, epoch,
+						    memory_order_relaxed, memory_order_relaxed))
+		site->at_peak = held;
+}
+
+/* The highest so far. True = it was lower. */
+static bool raise_peak(struct hp_process *process, int64_t live)
+{
+	int64_t peak = atomic_load_explicit(&process->heap_peak, memory_order_relaxed);
+
 	while (live > peak)
 		if (atomic_compare_exchange_weak_explicit(&process->heap_peak, &peak, live,
 							  memory_order_relaxed,
-							  memory_order_relaxed)) {
-			uint32_t epoch =
-				atomic_fetch_add_explicit(me->epoch, 1, memory_order_relaxed) + 1;
+							  memory_order_relaxed))
+			return true;
+	return false;
+}
 
-			note_pending(me, epoch);
-			break;
+static void look_alone(struct hp_heap_local *me)
+{
+	struct hp_process *process = hp_self->process;
+	int64_t own = me->heap->live + (int64_t)me->heap->pending_bytes;
+	int64_t live = own - me->heap->folded_live;
+	uint32_t epoch = atomic_load_explicit(me->epoch, memory_order_relaxed) + 1;
+
+	if (live > atomic_load_explicit(&process->heap_peak, memory_order_relaxed)) {
+		atomic_store_explicit(&process->heap_peak, live, memory_order_relaxed);
+		atomic_store_explicit(me->epoch, epoch, memory_order_relaxed);
+		note_pending(me, epoch);
+	}
+	me->trigger = own > me->trigger ? own : me->trigger;
+}
+
+/* What the others have allocated between the sum and the peak's number is in their sites. */
+static void look_at_all(struct hp_heap_local *me)
+{
+	struct hp_process *process = hp_self->process;
+	struct hp_heap_local *other;
+	uint32_t epoch;
+
+	if (!raise_peak(process, hp_peak_live(process)))
+		return;
+	epoch = atomic_fetch_add_explicit(me->epoch, 1, memory_order_relaxed) + 1;
+	note_pending(me, epoch);
+	other = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
+	for (; other; other = other->next)
+		if (other != me)
+			note_other(other, epoch);
+	raise_peak(process, hp_peak_live(process));
+}
+
+/*
+ * The thread's part of the sum is what it holds now. Any thread: an exchange, since a handler that
+ * allocates may do the same in between.
+ */
+static int64_t add(struct hp_heap_local *other)
+{
+	const volatile struct hp_heap *heap = other->heap;
+	int64_t own = heap->live + (int64_t)heap->pending_bytes - heap->folded_live;
+	int64_t change = own - atomic_exchange_explicit(&other->added, own, memory_order_relaxed);
+
+	return atomic_fetch_add_explicit(&hp_self->heap_sum, change, memory_order_relaxed) + change;
+}
+
+HP_COLD void hp_peak_look(struct hp_heap_local *me)
+{
+	int64_t peak, step, own;
+
+	if (HP_LIKELY(hp_peak_is_alone(me))) {
+		look_alone(me);
+		return;
+	}
+	peak = atomic_load_explicit(&hp_self->process->heap_peak, memory_order_relaxed);
+	if (add(me) > peak)
+		look_at_all(me);
+	step = peak / HP_STEP_PART /
+	       (atomic_load_explicit(&hp_self->heap_count, memory_order_relaxed) + 1);
+	step = step > HP_STEP_MIN ? step : HP_STEP_MIN;
+	own = me->heap->live + (int64_t)me->heap->pending_bytes;
+	me->trigger = INT64_MAX;
+	me->high = own + step;
+	me->low = own - step;
+}
+
+/* While it was alone, its thread added nothing; from its next block on it does. */
+void hp_peak_join(struct hp_heap_local *me)
+{
+	struct hp_heap_local *other = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
+
+	if (hp_peak_is_alone(me)) {
+		me->high = INT64_MAX;
+		me->low = INT64_MIN;
+		me->trigger = me->heap->live + atomic_load(&hp_self->process->heap_peak) -
+			      hp_peak_live(hp_self->process);
+		return;
+	}
+	for (; other; other = other->next)
+		if (other != me && __atomic_load_n(&other->high, __ATOMIC_RELAXED) == INT64_MAX) {
+			add(other);
+			__atomic_store_n(&other->high, INT64_MIN, __ATOMIC_RELAXED);
+			__atomic_store_n(&other->low, INT64_MAX, __ATOMIC_RELAXED);
 		}
-	me->trigger = own + part;
+	hp_peak_look(me);
 }
 
 /* --- a process that drops privileges --- */

@@ -10,8 +10,11 @@
 
 #include "preload/heap/heap.h"
 
-/* Possibly a new peak: checks all heaps of the process. */
+/* The thread holds more than at any time, or much more or less than others know: a new peak? */
 void hp_peak_look(struct hp_heap_local *me);
+
+/* The heap has its thread; the process may have others. */
+void hp_peak_join(struct hp_heap_local *me);
 
 /* The live bytes of all heaps of the process. */
 int64_t hp_peak_live(const struct hp_process *process);

@@ -293,6 +293,8 @@ static void self_forget(void)
 	memset(&hp_self->ended_waiters, 0, sizeof(hp_self->ended_waiters));
 	atomic_store_explicit(&hp_self->locals, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->heaps, NULL, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->heap_count, 0, memory_order_relaxed);
+	atomic_store_explicit(&hp_self->heap_sum, 0, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->waiters, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->locks, NULL, memory_order_relaxed);
 	atomic_store_explicit(&hp_self->direct, NULL, memory_order_relaxed);

@@ -7,7 +7,7 @@ load helper
 setup_file()
 {
 	local name
-	for name in family threads paths reply; do
+	for name in family threads paths reply exchange turns; do
 		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/alloc_$name.c" -lpthread
 	done
 	g++ -g -O1 -std=c++17 -o "$T/stl" "$ROOT/test/behave/programs/alloc_stl.cc"
@@ -102,6 +102,19 @@ scratch 8000 2400000 8000 2400000 0" ]
 	[ "$(totals strange_frees)" = 0 ]
 }
 
+@test "alloc: threads that exchange blocks at random: each function's blocks and bytes, made and freed" {
+	LD_PRELOAD=$HP_LIB "$T/exchange" 8 40000 >"$T/out" 2>"$T/err"
+	[ ! -s "$T/err" ]
+	python3 - "$T/report" <<-'END' | diff "$T/out" -
+	import json, sys
+	keys = ("count", "total_bytes", "frees", "freed_bytes")
+	rows = json.load(open(sys.argv[1]))["alloc_sites"]["raw"]
+	for name in ("by_malloc", "by_calloc", "by_aligned", "by_memalign", "by_null", "by_realloc", "by_array"):
+	    print(name, *(sum(row[key] for row in rows if row["frames"][0]["function"] == name) for key in keys))
+	END
+	[ "$(totals strange_frees cache_mismatches)" = "0 0" ]
+}
+
 # per_path REPORT - "COUNT BYTES function function ..." up to main, for sites that run under main.
 per_path()
 {
@@ -147,6 +160,25 @@ for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
         print(s["frames"][0]["function"], s["peak_bytes"], s["live_bytes"])' "$T/report" | sort | xargs)" = "high 1000000 0 late 0 300000 low 0 0 low 5000 0" ]
 	[ "$(totals peak_bytes)" -ge 1005000 ]
 	[ "$(totals peak_bytes)" -lt 1105000 ]
+}
+
+@test "alloc: a peak to which threads that were quiet before contribute" {
+	local count
+	for count in 1 2 9; do
+		rm -f "$T/report"
+		LD_PRELOAD=$HP_LIB "$T/turns" $count >"$T/out" 2>"$T/err"
+		[ ! -s "$T/err" ]
+		# A step of 4 KiB or more for each thread (preload/heap/peak.c); the C library has blocks of the threads' own.
+		python3 - "$T/report" $count "$(cat "$T/out")" <<-'END'
+		import json, sys
+		sites, count, wanted = json.load(open(sys.argv[1]))["alloc_sites"], int(sys.argv[2]), int(sys.argv[3])
+		filled = sum(row["peak_bytes"] for row in sites["raw"] if row["frames"][0]["function"] == "fill")
+		slack = count * max(4096, wanted // 256 // count) if count > 1 else 0
+		print(sites["peak_bytes"], filled, wanted, slack)
+		assert wanted - slack <= filled <= wanted
+		assert wanted - slack <= sites["peak_bytes"] <= wanted + 20000 + 1000 * count
+		END
+	done
 }
 
 @test "alloc: a section that is not requested, or is excluded from auto, records nothing" {
