@@ -82,7 +82,7 @@ is_removed()
 # The output of hotpath list for kept runs: others may have programs running.
 kept_runs()
 {
-	"$hotpath" list | grep -v "  running  "
+	"$hotpath" list 2>&1 | grep -v -e "  running  " -e "^hotpath: other users have"
 }
 
 # record [ENVIRONMENT...] -- ARGS - one run whose JSON report is in $T/json.
@@ -218,6 +218,7 @@ END
 	cp "$T/app" "$T/second app"
 	record HOTPATH_REPORT_LABEL=two -- "$T/second app"
 	run kept_runs
+	echo "$output"
 	[ "$status" = 0 ]
 	[[ ${lines[0]} == Started*Program*PID*Took*Size*Label ]]
 	[[ ${lines[1]} == *second\ app*two ]]
