@@ -164,6 +164,11 @@ bool hp_watch_is(int epoll_fd, int fd, uint64_t data)
 	return hp_watch_data(epoll_fd, fd, &its) && its == data;
 }
 
+bool hp_watch_is_any(int fd, uint64_t data)
+{
+	return hp_watch_holds(fd) && __atomic_load_n(&datas[fd], __ATOMIC_RELAXED) == data;
+}
+
 int hp_watch_find(int epoll_fd, uint64_t data)
 {
 	uint32_t most = atomic_load_explicit(&above, memory_order_relaxed);

@@ -42,6 +42,14 @@ static inline struct hp_watch_counts *hp_watch_counts_of(int epoll_fd)
 	return (unsigned)epoll_fd < HP_WATCH_INSTANCES ? &hp_watch_counts[epoll_fd] : NULL;
 }
 
+/* Both counts, as one number. */
+static inline uint64_t hp_watch_changes(const struct hp_watch_counts *of)
+{
+	uint64_t changes = atomic_load_explicit(&of->removed, memory_order_relaxed);
+
+	return changes << 32 | atomic_load_explicit(&of->added, memory_order_relaxed);
+}
+
 /* epoll_ctl went well. */
 void hp_watch_add(int epoll_fd, int fd, uint64_t data);
 void hp_watch_change(int epoll_fd, int fd, uint64_t data);
@@ -61,6 +69,9 @@ int hp_watch_find(int epoll_fd, uint64_t data);
 /* It is in this instance, with `*data`. */
 bool hp_watch_data(int epoll_fd, int fd, uint64_t *data);
 bool hp_watch_is(int epoll_fd, int fd, uint64_t data);
+
+/* It is in an instance, with this data; if it is in several, in one of them. */
+bool hp_watch_is_any(int fd, uint64_t data);
 
 /* No descriptor from here on is in an instance, or is one. */
 uint32_t hp_watch_end(void);

@@ -244,12 +244,8 @@ static HP_HOT void epolled(struct hp_turn *turn, int fd, const struct epoll_even
 		return;
 	counts = hp_watch_counts_of(fd);
 	if (counts) {
-		uint32_t added = atomic_load_explicit(&counts->added, memory_order_relaxed);
-		uint32_t removed = atomic_load_explicit(&counts->removed, memory_order_relaxed);
-
-		turn->loop->registered = added;
-		turn->loop->deregistered = removed;
-		turn->loop->watched = added > removed ? added - removed : 0;
+		if (HP_UNLIKELY(hp_watch_changes(counts) != hp_looper()->at_changes))
+			hp_loop_changed(hp_looper(), turn->loop, hp_watch_changes(counts));
 		if (HP_UNLIKELY(atomic_load_explicit(&counts->poker, memory_order_relaxed)))
 			hp_watch_poked(fd, events, result);
 	}

@@ -232,12 +232,8 @@ HP_COLD void hp_loop_span_long(struct hp_looper *me, struct hp_loop *loop, uint6
 		me->at->spans[loop->spans] = span;
 }
 
-/* The process may have left the segment during the wait: then the thread has forgotten the loop. */
-void hp_loop_span(const struct hp_looper *me, struct hp_loop *loop, uint64_t ticks)
+HP_COLD void hp_loop_span_first(const struct hp_looper *me, struct hp_loop *loop, uint64_t ticks)
 {
-	loop->busy_ticks += ticks;
-	loop->span_most = ticks > loop->span_most ? ticks : loop->span_most;
-	loop->spans++;
 	if (HP_LIKELY(atomic_load_explicit(&loop->state, memory_order_relaxed) != HP_FREE &&
 		      me->loop == loop))
 		spread_add(loop, ticks);
@@ -280,16 +276,31 @@ HP_COLD void hp_loop_source(struct hp_loop *loop, uint64_t source)
 	}
 }
 
+HP_COLD void hp_loop_changed(struct hp_looper *me, struct hp_loop *loop, uint64_t changes)
+{
+	uint32_t added = (uint32_t)changes, removed = (uint32_t)(changes >> 32);
+
+	loop->registered = added;
+	loop->deregistered = removed;
+	loop->watched = added > removed ? added - removed : 0;
+	/* Else another call is next, which compares with 0. */
+	if (loop == me->loop)
+		me->at_changes = changes;
+}
+
 /* --- other causes of a wait's end --- */
 
-/* Its only event was another descriptor's: the loop reads this one whatever wakes it. */
+/*
+ * Its only event was another descriptor's: the loop reads this one whatever wakes it. With
+ * EPOLLEXCLUSIVE a descriptor is in the instances of several threads.
+ */
 static bool is_other(const struct hp_looper *me, uint32_t remote)
 {
 	int fd = (int)remote - 1;
 
 	if (!me->only_call || remote == HP_REMOTE_SEVERAL)
 		return false;
-	return me->only_call == HP_LOOP_EPOLL ? !hp_watch_is(me->only_fd, fd, me->only_source)
+	return me->only_call == HP_LOOP_EPOLL ? !hp_watch_is_any(fd, me->only_source)
 					      : (uint64_t)fd != me->only_source;
 }
 
@@ -515,6 +526,7 @@ HP_COLD struct hp_loop *hp_loop_meet(uintptr_t caller, enum hp_loop_call call)
 	me->long_least = 0;
 	me->at = site;
 	me->at_instance = NULL;
+	me->at_changes = 0;
 	me->loop = !site ? NULL : site->told ? site->told : site->own;
 	me->site = caller;
 	if (me->loop && me->label)
@@ -582,6 +594,7 @@ HP_COLD void hp_loop_tell(struct hp_looper *me)
 		spans_tell(me, loop, site->spans, wanted.spans);
 		loop->path = hp_lock_path();
 		site->told = me->loop = loop;
+		me->at_changes = 0;
 		site->own = NULL;
 	}
 	errno = saved;

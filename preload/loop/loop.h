@@ -29,10 +29,13 @@
 #include "preload/guest/above.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
+#include "preload/guest/self.h"
 #include "preload/guest/thread_list.h"
 #include "preload/guest/ticks.h"
 #include "preload/wait/offcpu_note.h"
 #include "segment/clock.h"
+#include "segment/histogram.h"
+#include "segment/layout/lock.h"
 #include "segment/layout/loop.h"
 
 #define HP_LOOP_SITES 12	/* calls at which one thread waits; further ones are not recorded */
@@ -62,6 +65,7 @@ struct hp_looper {
 	uintptr_t site;	/* of the last wait; 0 = not open, or forgotten */
 	struct hp_loop_site *at;	/* of `site` */
 	struct hp_watch_counts *at_instance;	/* of the last wait; NULL = not known, or no epoll */
+	uint64_t at_changes;	/* of `at_instance`, as the record has them (hp_watch_changes) */
 	struct hp_thread_node node;
 	uint32_t tid;
 	uint32_t count;	/* of `sites` */
@@ -105,14 +109,17 @@ void hp_loop_remote(struct hp_looper *me);
 /* A busy span that ends now is among the longest, or its loop has no record. */
 void hp_loop_span_long(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);
 
-/* Counts a busy span that has ended. */
-void hp_loop_span(const struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);
+/* Counts a busy span that has ended; its group has no counters yet, or its loop no record. */
+void hp_loop_span_first(const struct hp_looper *me, struct hp_loop *loop, uint64_t ticks);
 
 /* A wait ended by its timeout; its events are the first ones, or from another source; it was the
  * one that creates a record. */
 void hp_loop_expired(struct hp_loop *loop, uint64_t ticks, uint64_t asked_ns);
 void hp_loop_source(struct hp_loop *loop, uint64_t source);
 void hp_loop_tell(struct hp_looper *me);
+
+/* Descriptors were added to its epoll instance, or removed. */
+void hp_loop_changed(struct hp_looper *me, struct hp_loop *loop, uint64_t changes);
 
 /*
  * The stack where the stand-in was called.  Not the frame pointer: the sampler unwinds a waiting
@@ -123,6 +130,29 @@ void hp_loop_tell(struct hp_looper *me);
 #else
 #define HP_LOOP_FRAME ((uintptr_t)__builtin_dwarf_cfa())
 #endif
+
+/*
+ * Counts a busy span that has ended. The process may have left the segment during the wait: then
+ * the thread has forgotten the loop.
+ */
+static HP_HOT void hp_loop_span(const struct hp_looper *me, struct hp_loop *loop, uint64_t ticks)
+{
+	const unsigned group = hp_bucket_group(ticks);
+	const char *segment = (const char *)hp_segment.header;
+	const struct hp_spread *spread =
+		(const void *)(segment + (uint64_t)loop->spans_at * HP_LINE);
+	uint64_t *counters;
+
+	loop->busy_ticks += ticks;
+	loop->span_most = ticks > loop->span_most ? ticks : loop->span_most;
+	loop->spans++;
+	if (HP_UNLIKELY(me->loop != loop || !loop->spans_at || !spread->groups[group])) {
+		hp_loop_span_first(me, loop, ticks);
+		return;
+	}
+	counters = (void *)(segment + (uint64_t)spread->groups[group] * HP_LINE);
+	counters[hp_bucket_place(ticks, group)]++;
+}
 
 /* A handler's wait during another wait is below it on the stack.  `now`: ticks; 0 = not read yet. */
 static HP_HOT void hp_turn_begin_at(struct hp_turn *turn, uintptr_t caller, enum hp_loop_call call,
@@ -139,7 +169,8 @@ static HP_HOT void hp_turn_begin_at(struct hp_turn *turn, uintptr_t caller, enum
 					     : hp_loop_meet(caller, call);
 	turn->loop = NULL;
 	turn->on = on;
-	me = hp_looper();
+	if (HP_UNLIKELY(me->site != caller))
+		me = hp_looper();
 	if (HP_UNLIKELY(!loop || (me->frame && frame < me->frame))) {
 		turn->since = hp_idle_begin();
 		turn->noted = turn->since ? turn->since : hp_offcpu_note_begin();

@@ -14,6 +14,7 @@ HP_COLD void hp_loop_taken(struct hp_looper *me, struct hp_watch_counts *counts)
 	if (counts && counts != me->at_instance)
 		hp_channel_tell((int)(counts - hp_watch_counts));
 	me->at_instance = counts;
+	me->at_changes = 0;
 	if (!counts)
 		return;
 	before = atomic_exchange_explicit(&counts->taker, me->tid, memory_order_relaxed);

@@ -248,6 +248,58 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	[ "$(reported again '[(x["waits"], x["woken_remote"]) for x in r if x["waits"] > 100]')" = "[(180, 60)]" ]
 }
 
+# With EPOLLEXCLUSIVE, an eventfd is in the instance of each thread.
+@test "waits that another thread ended by an eventfd in several instances are counted" {
+	compile exclusive -O1 -g -fno-instrument-functions -pthread <<-'END'
+		#include <pthread.h>
+		#include <stdatomic.h>
+		#include <stdint.h>
+		#include <stdio.h>
+		#include <sys/epoll.h>
+		#include <sys/eventfd.h>
+		#include <unistd.h>
+		static int shared;
+		static atomic_int left = 100, woken;
+		static pthread_barrier_t together;
+		static void *serve(void *unused)
+		{
+			struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = shared };
+			int queue = epoll_create1(0), own = eventfd(0, 0);
+			uint64_t one;
+			epoll_ctl(queue, EPOLL_CTL_ADD, shared, &event);
+			event = (struct epoll_event){ .events = EPOLLIN, .data.fd = own };
+			epoll_ctl(queue, EPOLL_CTL_ADD, own, &event);
+			pthread_barrier_wait(&together);
+			for (int waits = 0; waits < 20 || atomic_load(&left) > 0; waits++)
+				if (epoll_wait(queue, &event, 1, 1) == 1 && read(shared, &one, 8) == 8) {
+					atomic_fetch_add(&woken, 1);
+					atomic_fetch_sub(&left, 1);
+				}
+			epoll_wait(queue, &event, 1, 1);
+			pthread_barrier_wait(&together);
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t threads[2];
+			uint64_t one = 1;
+			shared = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK);
+			pthread_barrier_init(&together, NULL, 2);
+			for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, serve, NULL);
+			for (int i = 0; i < 100; i++) {
+				if (write(shared, &one, 8) != 8) return 2;
+				usleep(100);
+			}
+			for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+			printf("woken %d\n", woken);
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/exclusive.json" \
+		LD_PRELOAD="$HP_LIB" "$T/exclusive" >"$T/exclusive.said"
+	[ "$(reported exclusive 'sum(x["woken_remote"] for x in r)')" = "$(own exclusive woken)" ]
+}
+
 @test "a pipe that a loop reads whatever wakes it is no wake-up by another thread" {
 	compile beside -O1 -g -fno-instrument-functions -pthread <<-'END'
 		#include <pthread.h>

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * waits.c WHAT [ROUNDS] - ns of one call of an event loop: the least of some rounds.
+ * waits.c WHAT direct - the same of the C library's own and of the library's, in turns of some 100 us,
+ * so that the ratio holds on a busy machine: the first quartiles, "ns ns".
  *
  * epoll, poll: a wait that finds one event at once. timerfd: a timer is set, and read when it has
  * expired. eventfd: a write and a read. uring: a request that does nothing, and the wait for it.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -52,6 +55,8 @@ static int request(void)
 #define CALLS 50000
 
 static int event, epoll_fd, timer;
+static int (*epoll_wait_of)(int, struct epoll_event *, int, int) = epoll_wait;
+static int (*poll_of)(struct pollfd *, nfds_t, int) = poll;
 
 static double now(void)
 {
@@ -71,10 +76,10 @@ static void call(char what)
 
 	switch (what) {
 	case 'e':
-		done = epoll_wait(epoll_fd, ready, 4, -1);
+		done = epoll_wait_of(epoll_fd, ready, 4, -1);
 		break;
 	case 'p':
-		done = poll(&fds, 1, -1);
+		done = poll_of(&fds, 1, -1);
 		break;
 	case 't':
 		done = timerfd_settime(timer, 0, &soon, NULL) == 0 &&
@@ -92,6 +97,42 @@ static void call(char what)
 		abort();
 }
 
+static double calls(char what, int count)
+{
+	double since = now();
+
+	for (int i = 0; i < count; i++)
+		call(what);
+	return (now() - since) / count;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+#define PAIRS 10000
+
+static void pairs(char what)
+{
+	static double own[PAIRS], ours[PAIRS];
+	void *libc = dlopen("libc.so.6", RTLD_LAZY);
+
+	for (int i = 0; libc && i < PAIRS; i++) {
+		*(void **)&epoll_wait_of = dlsym(libc, "epoll_wait");
+		*(void **)&poll_of = dlsym(libc, "poll");
+		own[i] = calls(what, 200);
+		epoll_wait_of = epoll_wait;
+		poll_of = poll;
+		ours[i] = calls(what, 200);
+	}
+	qsort(own, PAIRS, sizeof(*own), compare);
+	qsort(ours, PAIRS, sizeof(*ours), compare);
+	printf("%.2f %.2f\n", own[PAIRS / 4], ours[PAIRS / 4]);
+}
+
 int main(int argc, char **argv)
 {
 	struct epoll_event wanted = { .events = EPOLLIN };
@@ -106,12 +147,13 @@ int main(int argc, char **argv)
 		abort();
 	if (what == 'u' && ring_open() != 0)
 		return 1;
+	if (argc > 2 && strcmp(argv[2], "direct") == 0) {
+		pairs(what);
+		return 0;
+	}
 	for (int round = argc > 2 ? atoi(argv[2]) : 10; round > 0; round--) {
-		double since = now(), took;
+		double took = calls(what, CALLS);
 
-		for (int i = 0; i < CALLS; i++)
-			call(what);
-		took = (now() - since) / CALLS;
 		least = took < least ? took : least;
 	}
 	printf("%.2f\n", least);
