@@ -29,12 +29,20 @@
 #define FINE ((double)(1 << HP_FINE_BITS))
 #define LATE_NS 10e6	/* at most, until a killed process is found dead */
 
+/* A process between two execs. */
+struct image {
+	uint32_t pid;
+	uint64_t start;	/* ticks */
+};
+
 struct build {
 	struct hp_opens *opens;
 	struct hp_model *model;
 	uint64_t now;
 	uint64_t block;	/* `root` of the block looked at: identified by */
 	uint64_t began;	/* start of the stack whose times are used; 0 = none */
+	struct image *images;	/* of all processes, by pid and start; NULL = not read yet */
+	size_t image_count;
 };
 
 static struct hp_open *open_at(struct hp_opens *opens, uint64_t row)
@@ -58,21 +66,62 @@ const struct hp_open *hp_opens_find(const struct hp_opens *opens, uint64_t row)
 	return place ? &opens->opens[*place - 1] : NULL;
 }
 
+static int compare_images(const void *left, const void *right)
+{
+	const struct image *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void images_read(struct build *b)
+{
+	struct hp_reader *reader = &b->model->reader;
+	size_t room = 0, most = hp_reader_places(reader);
+	struct hp_process process;
+
+	for (uint64_t at = hp_reader_processes(reader);
+	     at && b->image_count < most && hp_reader_copy(reader, at, &process, sizeof(process));
+	     at = hp_reader_after(reader, at, process.next)) {
+		b->images = hp_xgrow(b->images, b->image_count, &room, sizeof(*b->images));
+		b->images[b->image_count++] = (struct image){ process.pid, process.start_ticks };
+	}
+	if (b->image_count)
+		qsort(b->images, b->image_count, sizeof(*b->images), compare_images);
+}
+
+/* The first image that is not before this one. */
+static size_t image_from(const struct build *b, const struct image *wanted)
+{
+	size_t low = 0, high = b->image_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_images(&b->images[middle], wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* The end of the image. Another image of the process may follow, by exec. */
 static uint64_t end_of(struct build *b, const struct hp_process *process)
 {
 	uint64_t end = process->end_ticks ? process->end_ticks : b->now;
-	struct hp_reader *reader = &b->model->reader;
-	struct hp_process other;
+	const struct image after = { process->pid, process->start_ticks + 1 };
+	const struct image *next;
 
-	/* Each segment's list begins with its newest. */
-	for (uint64_t at = hp_reader_processes(reader);
-	     at && hp_reader_copy(reader, at, &other, sizeof(other));
-	     at = hp_reader_after(reader, at,
-				  other.start_ticks >= process->start_ticks ? other.next : 0))
-		if (other.pid == process->pid && other.start_ticks > process->start_ticks &&
-		    other.start_ticks < end)
-			end = other.start_ticks;
+	if (!b->images)
+		images_read(b);
+	if (!b->image_count)
+		return end;
+	next = &b->images[image_from(b, &after)];
+	if (next < b->images + b->image_count && next->pid == process->pid &&
+	    next->start > process->start_ticks && next->start < end)
+		end = next->start;
 	return end;
 }
 
@@ -148,6 +197,7 @@ void hp_opens_init(struct hp_opens *opens, struct hp_model *model, uint64_t now)
 
 	*opens = (struct hp_opens){ .count = 0 };
 	hp_stacks_each(model, stack_see, &b);
+	free(b.images);
 }
 
 void hp_opens_release(struct hp_opens *opens)

@@ -30,9 +30,22 @@ static void counters_read(struct hp_model_stack *stack, const struct hp_stack_no
 	stack->memory_ns = node->memory_ns;
 }
 
+/*
+ * The caller of the next node. A damaged one is attached to the root, and so is one below a path
+ * longer than any that is recorded: several views follow the path of each node.
+ */
+static uint32_t above_of(const struct hp_model_sampling *sampling, const struct hp_stack_node *node)
+{
+	if (node->parent >= sampling->stack_count ||
+	    sampling->stacks[node->parent].depth >= HP_PLACES_MAX)
+		return 0;
+	return node->parent;
+}
+
 static void stack_add(struct hp_model_sampling *sampling, const struct hp_stack_node *node,
 		      const struct hp_map *objects)
 {
+	uint32_t above = above_of(sampling, node);
 	size_t number = sampling->stack_count;
 
 	sampling->stacks = hp_xgrow(sampling->stacks, number, &sampling->stack_room,
@@ -40,10 +53,10 @@ static void stack_add(struct hp_model_sampling *sampling, const struct hp_stack_
 	sampling->stacks[number] = (struct hp_model_stack){
 		.address = node->address,
 		.object = object_of(node->object, objects),
-		/* Attach a damaged one to the root. */
-		.above = node->parent < number ? node->parent : 0,
-		.parent = node->parent < number ? node->parent : 0,
+		.above = above,
+		.parent = above,
 		.code = node->object,
+		.depth = number ? (uint16_t)(sampling->stacks[above].depth + 1) : 0,
 	};
 	/* A later refresh may know the object. */
 	if (node->object && sampling->stacks[number].object == HP_NONE)
@@ -62,7 +75,7 @@ static bool is_known(const struct hp_model_sampling *sampling, const struct hp_s
 		return false;
 	stack = &sampling->stacks[number];
 	return stack->address == node->address && stack->code == node->object &&
-	       stack->above == (node->parent < number ? node->parent : 0) &&
+	       stack->above == above_of(sampling, node) &&
 	       (stack->object != HP_NONE || !stack->code);
 }
 
@@ -125,7 +138,7 @@ static void texts_read(struct hp_model_sampling *sampling, struct hp_reader *rea
 	if (ticking.profile)
 		sampling->profile = hp_reader_text(reader, ticking.profile);
 	if (ticking.trouble)
-		sampling->trouble = hp_reader_text(reader, ticking.trouble);
+		sampling->trouble = hp_label_text(reader, ticking.trouble);
 }
 
 static void chunk_note(struct hp_model_sampling *sampling, uint64_t offset)

@@ -31,6 +31,7 @@ struct hp_model_stack {
 	uint32_t code;	/* its object's offset in the segment */
 	bool is_ours;	/* our library's code, or the kernel's on its behalf */
 	bool is_profiler;	/* the same, if that is hidden */
+	uint16_t depth;	/* places from it to the outermost one; the root has 0 */
 };
 
 /* The place of a chunk of nodes. */

@@ -58,20 +58,23 @@ static bool call_of(struct walk *w, const struct hp_frame *frame, struct hp_stac
 static bool read_frames(struct walk *w, uint64_t at, uint32_t capacity)
 {
 	struct hp_stack *stack = &w->stack;
-	const struct hp_frame *frames =
-		hp_reader_see(&w->model->reader, at, (uint64_t)capacity * sizeof(*frames));
+	struct hp_reader *reader = &w->model->reader;
 
-	for (uint32_t i = 1; frames && i < capacity; i++) {
+	if (!hp_reader_see(reader, at, (uint64_t)capacity * sizeof(struct hp_frame)))
+		return false;
+	for (uint32_t i = 1; i < capacity; i++) {
 		struct hp_stack_call call;
 		struct hp_frame frame;
 
-		memcpy(&frame, &frames[i], sizeof(frame));
+		/* Damaged lists may lead here many times. */
+		if (!hp_reader_step(reader, at + i * sizeof(frame), &frame, sizeof(frame)))
+			return false;
 		if (!call_of(w, &frame, &call))
 			return false;
 		stack->calls = hp_xgrow(stack->calls, stack->count, &w->room, sizeof(call));
 		stack->calls[stack->count++] = call;
 	}
-	return frames != NULL;
+	return true;
 }
 
 static void read_stack(struct walk *w, uint64_t at)
@@ -109,7 +112,7 @@ void hp_stacks_each(struct hp_model *model, hp_stack_see see, void *context)
 	w.stack.block = &block;
 	w.stack.process = &process;
 	/* Parts are visited twice. */
-	hp_reader_restart(reader, 2);
+	hp_reader_restart(reader, 3);
 	for (uint64_t at = hp_reader_processes(reader);
 	     hp_reader_step(reader, at, &process, sizeof(process));
 	     at = hp_reader_after(reader, at, process.next))

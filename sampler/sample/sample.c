@@ -151,7 +151,7 @@ static void sample_read(const struct hp_samples *samples, const struct perf_even
 
 static void place_add(struct hp_samples *samples, struct hp_place place)
 {
-	if (samples->place_count < HP_STACK_MAX)
+	if (samples->place_count < HP_PLACES_MAX)
 		samples->places[samples->place_count++] = place;
 }
 
@@ -202,7 +202,7 @@ static void walk_add(struct hp_samples *samples, struct hp_space *space, const s
 	walker->stack = (struct hp_stack_copy){ s->stack, sp, sp + size };
 	walker->places = samples->places;
 	walker->count = samples->place_count;
-	walker->most = HP_STACK_MAX;
+	walker->most = HP_PLACES_MAX;
 	hp_sample_walk(walker, s->registers[HP_SAMPLE_PC], sp, s->registers[HP_SAMPLE_FP]);
 	samples->place_count = walker->count;
 	samples->is_complete = walker->is_complete;
@@ -512,7 +512,7 @@ uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_s
 	walker->trail = NULL;
 	walker->places = samples->places;
 	walker->count = samples->place_count;
-	walker->most = HP_STACK_MAX;
+	walker->most = HP_PLACES_MAX;
 	hp_sample_walk(walker, stack->pc, stack->sp, stack->fp);
 	samples->place_count = walker->count;
 	return hp_sample_tree_at(&samples->tree, samples->places, samples->place_count, &is_folded);

@@ -71,8 +71,8 @@ struct hp_samples {
 	uint64_t sample_type;	/* of the events that sample */
 	uint64_t period_ns;	/* the weight of a sample; 0 = its own period */
 	struct hp_count_slot *counts;	/* HP_COUNT_SLOTS; NULL until a sample has some */
-	struct hp_place places[HP_STACK_MAX];
-	struct hp_tree_path paths[HP_STACK_MAX];	/* up to them */
+	struct hp_place places[HP_PLACES_MAX];
+	struct hp_tree_path paths[HP_PLACES_MAX];	/* up to them */
 	uint32_t place_count;
 	bool is_complete;	/* the last one's stack reached its end */
 	bool is_cut;	/* or was longer than the copy */

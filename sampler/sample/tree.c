@@ -208,10 +208,10 @@ uint32_t hp_sample_tree_below(struct hp_sample_tree *tree, struct hp_tree_path f
 uint32_t hp_sample_tree_at(struct hp_sample_tree *tree, const struct hp_place *places,
 			   uint32_t count, bool *is_folded)
 {
-	struct hp_tree_path paths[HP_STACK_MAX];
+	struct hp_tree_path paths[HP_PLACES_MAX];
 
-	if (count > HP_STACK_MAX)
-		count = HP_STACK_MAX;
+	if (count > HP_PLACES_MAX)
+		count = HP_PLACES_MAX;
 	return hp_sample_tree_below(tree, (struct hp_tree_path){ 0, 0 }, places, count, paths,
 				    is_folded);
 }

@@ -16,8 +16,6 @@
 #include "segment/segment.h"
 #include "segment/layout/sample.h"
 
-#define HP_STACK_MAX 1024	/* places of a stack; only the innermost ones of a longer one */
-
 /* A path from the outermost place up to some place: the root's children start empty, { 0, 0 }. */
 struct hp_tree_path {
 	uint64_t hash;

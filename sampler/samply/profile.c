@@ -219,7 +219,7 @@ static struct hp_place place_of(const struct reader *r, const struct tables *t, 
 
 static uint32_t node_of(struct reader *r, const struct tables *t, double stack)
 {
-	struct hp_place places[HP_STACK_MAX];
+	struct hp_place places[HP_PLACES_MAX];
 	uint32_t count = 0;
 	bool is_folded;
 
@@ -229,7 +229,7 @@ static uint32_t node_of(struct reader *r, const struct tables *t, double stack)
 	if (*node != NOT_YET)
 		return *node;
 	/* A prefix comes before its stack, so this ends. */
-	for (double at = stack, up; at >= 0 && count < HP_STACK_MAX; at = up) {
+	for (double at = stack, up; at >= 0 && count < HP_PLACES_MAX; at = up) {
 		places[count++] = place_of(r, t, value(&t->frame, at));
 		up = value(&t->prefix, at);
 		if (up >= at)

@@ -177,6 +177,9 @@ enum hp_sampling_by_cpu {
 	HP_BY_CPU_SHORT,	/* threads ended, or stopped, before their first sample was due */
 };
 
+/* Of a longer stack only the innermost places are kept. */
+#define HP_PLACES_MAX 1024
+
 /*
  * A place in code, called from the place `parent`: a node of the tree of
  * stacks.  Node 0 is the root, which isn't a place.

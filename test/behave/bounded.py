@@ -2,21 +2,36 @@
 # SPDX-License-Identifier: MIT
 """bounded.py FILE USUAL COMMAND... - runs COMMAND, which reads FILE, and fails unless its peak memory is at most
 four times what FILE takes on the disk and 64 MB, and its CPU time at most 20 times that of reading USUAL, and 1 s."""
+import ctypes
 import os
 import resource
 import subprocess
 import sys
 
 
+PR_SET_CHILD_SUBREAPER = 36
+
+
 def usage(command):
+    """Of all its processes: one that it starts makes the report, and it does not wait for that one."""
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60)))
     said = child.stderr.read().decode(errors="replace")
-    _, status, used = os.wait4(child.pid, 0)
-    return os.waitstatus_to_exitcode(status), said, used.ru_utime + used.ru_stime, used.ru_maxrss
+    statuses, cpu_s, peak_kb = {}, 0, 0
+    try:
+        while True:
+            pid, status, used = os.wait3(0)
+            statuses[pid] = os.waitstatus_to_exitcode(status)
+            cpu_s += used.ru_utime + used.ru_stime
+            peak_kb = max(peak_kb, used.ru_maxrss)
+    except ChildProcessError:
+        pass
+    # A process that a signal ended counts more than what the first one made of that.
+    return min(statuses.values()) if min(statuses.values()) < 0 else statuses[child.pid], said, cpu_s, peak_kb
 
 
 def main():
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     path, usual, command = sys.argv[1], sys.argv[2], sys.argv[3:]
     disk_kb = os.stat(path).st_blocks // 2
     _, _, usual_s, _ = usage([usual if word == path else word for word in command])

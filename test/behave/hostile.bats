@@ -85,6 +85,28 @@ bounded()
 	done
 }
 
+@test "hostile: stacks of samples that are deeper than any that is recorded" {
+	local view
+	"$ROOT/test/behave/hostile_records.py" "$T/segment" "$T/copy" deep 12000
+	for view in "-r all" "-r all --format=json" "--folded -o $T/view"; do
+		"$ROOT/test/behave/bounded.py" "$T/copy" "$T/segment" "$HP_BUILD/hotpath" report $view "$T/copy"
+	done
+}
+
+@test "hostile: names and texts of control characters" {
+	local view
+	"$ROOT/test/behave/hostile_records.py" "$T/segment" "$T/copy" texts | tee "$T/count"
+	[ "$(cut -d ' ' -f 1 "$T/count")" -ge 4 ]
+	for view in "" "-r all -n 0" "-r all -n 0 --format=json" --folded "--html -o $T/view"; do
+		"$HP_BUILD/hotpath" report $view "$T/copy" >"$T/out" 2>"$T/err" || [ $? = 2 ]
+		case $view in --html*) cat "$T/view" >>"$T/out" ;; esac
+		# Tabulators and ends of lines are ours, in the page.
+		run ! env LC_ALL=C grep -aP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]' "$T/out" "$T/err"
+		iconv -f utf-8 -t utf-8 "$T/out" >/dev/null
+	done
+	"$HP_BUILD/hotpath" report -r all -n 0 --format=json "$T/copy" | python3 -c 'import json, sys; json.load(sys.stdin)'
+}
+
 @test "hostile: many other kinds of damage in a file that claims 64 GiB" {
 	local seed
 	[ -n "$HP_TEST_FULL" ] || skip "HP_TEST_FULL=1 runs it: minutes"

@@ -100,7 +100,7 @@ static void sample_make(const ucontext_t *context, uint32_t tid)
 
 static __attribute__((noinline)) void take(void)
 {
-	static uint64_t a[HP_STACK_MAX], b[HP_STACK_MAX];
+	static uint64_t a[HP_PLACES_MAX], b[HP_PLACES_MAX];
 	ucontext_t context;
 	uint32_t count;
 

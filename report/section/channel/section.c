@@ -479,12 +479,12 @@ static void location_add(struct hp_report *report, const struct hp_channel_row *
 {
 	const struct hp_symbol_spot *spot = hp_channel_spot(report, row);
 	uint32_t object = row->site.object;
-	const char *path = object == HP_NONE ? "?" : report->model.objects[object].path;
-	cJSON *location = cJSON_AddObjectToObject(entry, "location");
 
-	cJSON_AddStringToObject(location, "file", spot && spot->file ? spot->file : path);
-	hp_json_rounded(location, "line", spot && spot->file ? spot->line : 0);
-	hp_json_rounded(location, "column", spot && spot->file ? spot->column : 0);
+	if (spot && spot->file)
+		hp_json_location(entry, spot->file, spot->line, spot->column);
+	else
+		hp_json_location(
+			entry, object == HP_NONE ? "?" : report->model.objects[object].path, 0, 0);
 }
 
 static void add_identity(struct hp_report *report, const void *row, cJSON *entry)

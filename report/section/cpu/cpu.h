@@ -30,6 +30,7 @@ struct hp_cpu_function {
 	uint64_t total_ns;	/* of samples that have it on the stack */
 	uint64_t total_samples;
 	uint8_t cause;	/* report/section/wait/offcpu.c's: the waits' cause according to its name; 0 = not determined */
+	uint8_t fit;	/* kept for report/section/wait/offcpu_place.c, the same */
 };
 
 /* A function at a place, and the place's source location. */

@@ -252,7 +252,7 @@ static struct hp_future_row *row_of(struct build *b, const struct hp_future *rec
 	struct hp_future_row row = { .kind = record->kind, .line = record->line };
 
 	row.label = record->label ? hp_reader_text(&model->reader, record->label) : NULL;
-	row.file = record->file ? hp_reader_text(&model->reader, record->file) : NULL;
+	row.file = record->file ? hp_label_text(&model->reader, record->file) : NULL;
 	row.site = hp_lock_place_of(model, record->site_module, record->site_address);
 	for (size_t i = 0; i < futures->count; i++)
 		if (is_same(&futures->rows[i], &row)) {

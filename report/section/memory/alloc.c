@@ -398,7 +398,7 @@ static void read_process(struct build *b, const struct hp_process *process)
 		free(b->alloc->allocator_file);
 		b->alloc->allocator_file =
 			process->allocator_file
-				? hp_reader_text(&b->model->reader, process->allocator_file)
+				? hp_label_text(&b->model->reader, process->allocator_file)
 				: NULL;
 	}
 	for (uint64_t at = process->heaps;

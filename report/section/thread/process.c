@@ -11,8 +11,10 @@
 
 #include "report/base/format.h"
 #include "report/base/json.h"
+#include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/section/core/list.h"
+#include "util/hash.h"
 
 #define LIMIT 15	/* rows, unless a variable says otherwise */
 
@@ -25,23 +27,60 @@
 
 /* --- sums --- */
 
-static struct hp_program *program_of(struct hp_programs *programs, const char *name)
+/* There may be as many programs as processes, so both are found by hashing. */
+struct build {
+	const struct hp_model *model;
+	struct hp_programs *programs;
+	struct hp_map names;	/* hash of a name, or a later number -> place in programs->rows */
+	struct hp_map pids;	/* -> place in watched_ns; as far as a process needs it */
+	uint64_t *watched_ns;	/* NULL = not summed up yet */
+};
+
+static struct hp_program *program_of(struct build *b, const char *name)
 {
-	for (size_t i = 0; i < programs->count; i++)
-		if (strcmp(programs->rows[i].name, name) == 0)
-			return &programs->rows[i];
-	programs->rows[programs->count] = (struct hp_program){ .name = name };
-	return &programs->rows[programs->count++];
+	struct hp_programs *programs = b->programs;
+	uint64_t key = hp_fnv_text(HP_FNV_SEED, name);
+
+	for (;; key++) {
+		bool is_new;
+		uint32_t *place = hp_map_at(&b->names, key ? key : 1, &is_new);
+
+		if (is_new) {
+			*place = (uint32_t)programs->count;
+			programs->rows[programs->count] = (struct hp_program){ .name = name };
+			return &programs->rows[programs->count++];
+		}
+		if (strcmp(programs->rows[*place].name, name) == 0)
+			return &programs->rows[*place];
+	}
+}
+
+static void watched_sum(struct build *b)
+{
+	const struct hp_model *model = b->model;
+	size_t count = 0;
+
+	b->watched_ns = hp_xcalloc(model->thread_count + 1, sizeof(*b->watched_ns));
+	for (size_t i = 0; i < model->thread_count; i++) {
+		bool is_new;
+		uint32_t *place = hp_map_at(&b->pids, model->threads[i].pid + UINT64_C(1), &is_new);
+
+		if (is_new)
+			*place = (uint32_t)count++;
+		b->watched_ns[*place] += model->threads[i].cpu_ns;
+	}
 }
 
 /* For one that is running, or ended without a record: the sampler's last values. */
-static uint64_t watched_ns(const struct hp_model *model, const struct hp_model_run *run)
+static uint64_t watched_ns(struct build *b, const struct hp_model_run *run)
 {
-	uint64_t ns = 0;
+	const uint32_t *place;
+	uint64_t ns;
 
-	for (size_t i = 0; i < model->thread_count; i++)
-		if (model->threads[i].pid == run->pid)
-			ns += model->threads[i].cpu_ns;
+	if (!b->watched_ns)
+		watched_sum(b);
+	place = hp_map_find(&b->pids, run->pid + UINT64_C(1));
+	ns = place ? b->watched_ns[*place] : 0;
 	return ns > run->base_cpu_ns ? ns - run->base_cpu_ns : 0;
 }
 
@@ -50,10 +89,9 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static void run_add(const struct hp_model *model, struct hp_programs *programs,
-		    const struct hp_model_run *run)
+static void run_add(struct build *b, const struct hp_model_run *run)
 {
-	struct hp_program *program = program_of(programs, run->name);
+	struct hp_program *program = program_of(b, run->name);
 
 	program->runs += run->count;
 	program->running += run->running;
@@ -66,8 +104,8 @@ static void run_add(const struct hp_model *model, struct hp_programs *programs,
 		program->root_runs += run->count;
 		program->root_wall_ns += run->wall_ns;
 	}
-	program->cpu_ns += run->lacks_cpu && run->pid ? larger(run->cpu_ns, watched_ns(model, run))
-						      : run->cpu_ns;
+	program->cpu_ns +=
+		run->lacks_cpu && run->pid ? larger(run->cpu_ns, watched_ns(b, run)) : run->cpu_ns;
 	program->minor_faults += run->minor_faults;
 	program->major_faults += run->major_faults;
 	program->peak_rss_bytes = larger(program->peak_rss_bytes, run->peak_rss_kb * 1024);
@@ -111,6 +149,22 @@ static void missing_set(const struct hp_model *model, struct hp_programs *progra
 		programs->ends_ns = missing_ns;
 }
 
+static void runs_add(const struct hp_model *model, struct hp_programs *programs)
+{
+	struct build b = { .model = model, .programs = programs };
+
+	programs->rows = hp_xcalloc(model->run_count, sizeof(*programs->rows));
+	for (size_t i = 0; i < model->run_count; i++) {
+		if (model->runs[i].name[0])
+			run_add(&b, &model->runs[i]);
+		else
+			programs->unrecorded += model->runs[i].count;
+	}
+	hp_map_release(&b.names);
+	hp_map_release(&b.pids);
+	free(b.watched_ns);
+}
+
 static void programs_free(void *held)
 {
 	struct hp_programs *programs = held;
@@ -128,13 +182,7 @@ const struct hp_programs *hp_programs_of(struct hp_report *report)
 	if (programs)
 		return programs;
 	programs = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*programs)));
-	programs->rows = hp_xcalloc(model->run_count, sizeof(*programs->rows));
-	for (size_t i = 0; i < model->run_count; i++) {
-		if (model->runs[i].name[0])
-			run_add(model, programs, &model->runs[i]);
-		else
-			programs->unrecorded += model->runs[i].count;
-	}
+	runs_add(model, programs);
 	missing_set(model, programs);
 	for (size_t i = 0; i < programs->count; i++) {
 		programs->runs += programs->rows[i].runs;

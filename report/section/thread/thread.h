@@ -7,7 +7,7 @@
  * Folder: report/section/thread - threads: their resources, and what
  *   they waited for
  * May use: report/section/wait report/section/memory report/section/cpu
- *   report/section/core report/read report/base segment/layout
+ *   report/section/core report/read report/base segment/layout util
  */
 #ifndef HP_REPORT_SECTION_THREAD_THREAD_H
 #define HP_REPORT_SECTION_THREAD_THREAD_H

@@ -44,7 +44,7 @@ static int compare_seen(const void *left, const void *right)
 
 static char *source_of(struct hp_reader *reader, const uint32_t place[2])
 {
-	char *file = place[1] ? hp_reader_text(reader, (uint64_t)place[1] * HP_LINE) : NULL;
+	char *file = place[1] ? hp_label_text(reader, (uint64_t)place[1] * HP_LINE) : NULL;
 	char *source = file ? hp_value_source(file, place[0]) : NULL;
 
 	free(file);
@@ -126,7 +126,7 @@ static bool row_read(struct hp_reader *reader, uint64_t at, const struct hp_show
 	row->name = hp_reader_text(reader, record->name);
 	if (!row->name)
 		return false;
-	row->file = record->file ? hp_reader_text(reader, record->file) : NULL;
+	row->file = record->file ? hp_label_text(reader, record->file) : NULL;
 	word_read(there, row);
 	if (row->last.type >= HP_VALUE_TYPES)
 		row->last.number = 0;

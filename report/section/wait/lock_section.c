@@ -238,12 +238,12 @@ static void location_add(struct hp_report *report, const struct hp_lock_row *loc
 	const struct hp_symbol_spot *spot =
 		lock->number == HP_LOCK_STATIC ? NULL : hp_lock_site(report, lock);
 	uint32_t object = lock->number == HP_LOCK_STATIC ? lock->at.object : lock->site.object;
-	const char *path = object == HP_NONE ? "?" : report->model.objects[object].path;
-	cJSON *location = cJSON_AddObjectToObject(entry, "location");
 
-	cJSON_AddStringToObject(location, "file", spot && spot->file ? spot->file : path);
-	hp_json_rounded(location, "line", spot && spot->file ? spot->line : 0);
-	hp_json_rounded(location, "column", spot && spot->file ? spot->column : 0);
+	if (spot && spot->file)
+		hp_json_location(entry, spot->file, spot->line, spot->column);
+	else
+		hp_json_location(
+			entry, object == HP_NONE ? "?" : report->model.objects[object].path, 0, 0);
 }
 
 void hp_lock_add_identity(struct hp_report *report, const struct hp_lock_row *lock, cJSON *entry)

@@ -192,8 +192,8 @@ bool hp_offcpu_is_servant(const struct hp_report *report, uint32_t object)
 /* How well a function explains a wait. */
 enum fit { UNFIT, LIBC, WRAPPER, OTHER, WHOLE };
 
-static enum fit fit_of(const struct hp_report *report, uint32_t object,
-		       const struct hp_cpu_function *f)
+static enum fit fit_find(const struct hp_report *report, uint32_t object,
+			 const struct hp_cpu_function *f)
 {
 	if (report->has_functions && f->instrumented != HP_NONE)
 		return WHOLE;
@@ -204,9 +204,19 @@ static enum fit fit_of(const struct hp_report *report, uint32_t object,
 	return report->has_functions ? OTHER : WHOLE;
 }
 
+/* Each function is met in many stacks, and only its name and object decide. */
+static enum fit fit_of(const struct hp_report *report, uint32_t object, struct hp_cpu_function *f)
+{
+	if (f->object != object)
+		return fit_find(report, object, f);
+	if (!f->fit)
+		f->fit = (uint8_t)(1 + fit_find(report, object, f));
+	return (enum fit)(f->fit - 1);
+}
+
 uint32_t hp_offcpu_function(const struct hp_report *report, uint32_t stack)
 {
-	const struct hp_cpu *cpu = hp_report_cpu(report);
+	struct hp_cpu *cpu = hp_report_cpu(report);
 	uint32_t best = HP_NONE;
 	enum fit found = UNFIT;
 
