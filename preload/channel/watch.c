@@ -198,6 +198,8 @@ static void instance_close(int epoll_fd)
 			      memory_order_relaxed);
 	atomic_store_explicit(&of->taker, 0, memory_order_relaxed);
 	atomic_store_explicit(&of->is_shared, false, memory_order_relaxed);
+	atomic_store_explicit(&of->taken, NULL, memory_order_relaxed);
+	atomic_store_explicit(&of->turns, 0, memory_order_relaxed);
 }
 
 HP_COLD void hp_watch_close(int fd)

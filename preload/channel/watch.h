@@ -25,6 +25,8 @@ struct hp_watch_counts {
 	_Atomic int32_t poked;	/* by which event counter */
 	_Atomic uint32_t taker;	/* the thread that began the last wait; 0 = none */
 	_Atomic bool is_shared;	/* several threads have waited */
+	_Atomic(const uint64_t *) taken;	/* in the taker's record: not 0 while it waits */
+	_Atomic uintptr_t turns;	/* a mutex that is held during waits; 0 = not known */
 };
 
 #define HP_WATCH_INSTANCE (UINT32_C(1) << 31)	/* it is an instance itself */

@@ -64,8 +64,11 @@ struct hp_recorder {
 	/* The calling thread may sleep now, for time to pass or the disk. */
 	void (*sleeps)(void);
 
-	/* It begins a wait for a condition or semaphore, or ends it; only if hp_cond_tells (preload/lock/lock.h). */
-	void (*parks)(bool is_over);
+	/*
+	 * It begins a wait for a condition, a semaphore or a mutex, or ends it; only if
+	 * hp_lock_tells (preload/lock/lock.h).  `lock`: the mutex, held by `holder`; 0 = none.
+	 */
+	void (*parks)(bool is_over, uintptr_t lock, uint32_t holder);
 
 	/* A descriptor was read from, is about to be closed: see hp_channel_tell(). */
 	void (*read)(int fd, const void *buffer, size_t size);

@@ -19,17 +19,11 @@
 #include <threads.h>
 #include <time.h>
 
-#include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/lock/lock.h"
 #include "preload/wait/offcpu_note.h"
 #include "util/count.h"
-
-static HP_COLD void tell(bool is_over)
-{
-	HP_ABOVE(parks, is_over);
-}
 
 static struct hp_lock_call call_of(const void *cond, uintptr_t caller, uint32_t side)
 {
@@ -54,8 +48,8 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 	struct hp_cond_wait wait; \
 	int result; \
 \
-	if (HP_UNLIKELY(hp_cond_tells)) \
-		tell(false); \
+	if (HP_UNLIKELY(hp_lock_tells)) \
+		hp_lock_tell(false, 0, 0); \
 	if (!use) { \
 		HP_OFFCPU_NOTED(result = real, HP_ON_FUTEX, HP_OFFCPU_NO_FD); \
 	} else { \
@@ -65,8 +59,8 @@ static HP_COLD struct hp_use *find_post(const void *cond, uintptr_t caller)
 		if (result == (timeout)) \
 			hp_count_up(&use->timeouts); \
 	} \
-	if (HP_UNLIKELY(hp_cond_tells)) \
-		tell(true); \
+	if (HP_UNLIKELY(hp_lock_tells)) \
+		hp_lock_tell(true, 0, 0); \
 	return result
 
 typedef int (*signal_call)(pthread_cond_t *cond);

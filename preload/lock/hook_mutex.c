@@ -111,6 +111,20 @@ static bool is_timeout(const struct blocking *how, int result)
 					    : how->c11_timed && result == thrd_timedout;
 }
 
+/* The waiting call, while `holder` has the mutex. */
+static HP_COLD int wait_for(const struct blocking *how, pthread_mutex_t *mutex, uint32_t holder)
+{
+	bool is_told = hp_lock_tells && holder;
+	int result;
+
+	if (HP_UNLIKELY(is_told))
+		hp_lock_tell(false, (uintptr_t)mutex, holder);
+	result = block(how, mutex);
+	if (HP_UNLIKELY(is_told))
+		hp_lock_tell(true, (uintptr_t)mutex, holder);
+	return result;
+}
+
 static HP_COLD int lock_taken(struct hp_use *use, pthread_mutex_t *mutex, uintptr_t caller,
 			      const struct blocking *how)
 {
@@ -120,7 +134,7 @@ static HP_COLD int lock_taken(struct hp_use *use, pthread_mutex_t *mutex, uintpt
 
 	call.holder = (uint32_t)mutex->__data.__owner;
 	hp_wait_begin(&wait, use, &call);
-	result = block(how, mutex);
+	result = wait_for(how, mutex, call.holder);
 	hp_way_waited(&wait, &call, use, is_got(result), is_timeout(how, result));
 	return result;
 }
@@ -149,7 +163,8 @@ static int lock_and_note(pthread_mutex_t *mutex, const struct blocking *how)
 	if (result == ENOTRECOVERABLE)
 		let_go(mutex);
 	if (!is_got(result))
-		HP_OFFCPU_NOTED(result = block(how, mutex), HP_ON_FUTEX, HP_OFFCPU_NO_FD);
+		HP_OFFCPU_NOTED(result = wait_for(how, mutex, (uint32_t)mutex->__data.__owner),
+				HP_ON_FUTEX, HP_OFFCPU_NO_FD);
 	return result;
 }
 
@@ -267,8 +282,9 @@ static const struct blocking plainly;
 
 static HP_APART int lock_off(pthread_mutex_t *mutex)
 {
-	return hp_offcpu_note_is_wanted() ? lock_and_note(mutex, &plainly)
-					  : hp_real_table.pthread_mutex_lock(mutex);
+	return hp_offcpu_note_is_wanted() || hp_lock_tells
+		       ? lock_and_note(mutex, &plainly)
+		       : hp_real_table.pthread_mutex_lock(mutex);
 }
 
 /*

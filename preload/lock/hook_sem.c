@@ -13,7 +13,6 @@
 #include <semaphore.h>
 #include <time.h>
 
-#include "preload/guest/above.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
 #include "preload/lock/way.h"
@@ -31,22 +30,13 @@ static bool take(sem_t *sem)
 	return is_taken;
 }
 
-/* Threads may take turns at an event loop by a semaphore. */
-static HP_COLD void tell(bool is_over)
-{
-	int saved = errno;
-
-	HP_ABOVE(parks, is_over);
-	errno = saved;
-}
-
 #define TOLD(wait) \
 	do { \
-		if (HP_UNLIKELY(hp_cond_tells)) \
-			tell(false); \
+		if (HP_UNLIKELY(hp_lock_tells)) \
+			hp_lock_tell(false, 0, 0); \
 		wait; \
-		if (HP_UNLIKELY(hp_cond_tells)) \
-			tell(true); \
+		if (HP_UNLIKELY(hp_lock_tells)) \
+			hp_lock_tell(true, 0, 0); \
 	} while (0)
 
 #define TAKE(sem, may_try, block) \

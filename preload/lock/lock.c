@@ -4,6 +4,8 @@
  */
 #include "preload/lock/lock.h"
 
+#include <errno.h>
+
 #include "preload/guest/bulky.h"
 #include "preload/guest/early.h"
 #include "preload/guest/pages.h"
@@ -27,7 +29,15 @@ __thread struct hp_waiter_local *hp_waiter_pointer = &hp_waiter_unborn;
 HP_BULKY _Atomic uint32_t hp_lock_generations[HP_LOCK_GENERATIONS];
 bool hp_lock_is_wanted;
 bool hp_lock_is_refused;
-bool hp_cond_tells;
+bool hp_lock_tells;
+
+HP_COLD void hp_lock_tell(bool is_over, uintptr_t lock, uint32_t holder)
+{
+	int saved = errno;
+
+	HP_ABOVE(parks, is_over, lock, holder);
+	errno = saved;
+}
 
 /* --- room --- */
 

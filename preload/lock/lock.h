@@ -181,8 +181,9 @@ extern HP_HIDDEN bool hp_lock_is_wanted;
 /* Not recorded in this process: one branch, and the real call. */
 extern HP_HIDDEN bool hp_lock_is_refused;
 
-/* Recorders hear of waits for conditions and semaphores (hp_recorder.parks): an event loop has several threads. */
-extern HP_HIDDEN bool hp_cond_tells;
+/* Recorders hear of waits (hp_recorder.parks): an event loop has several threads. */
+extern HP_HIDDEN bool hp_lock_tells;
+void hp_lock_tell(bool is_over, uintptr_t lock, uint32_t holder);
 
 static inline bool hp_lock_is_off(void)
 {

@@ -17,11 +17,12 @@ HP_COLD void hp_loop_taken(struct hp_looper *me, struct hp_watch_counts *counts)
 	me->at_changes = 0;
 	if (!counts)
 		return;
+	atomic_store_explicit(&counts->taken, &me->loop->since, memory_order_relaxed);
 	before = atomic_exchange_explicit(&counts->taker, me->tid, memory_order_relaxed);
 	if (!before || before == me->tid)
 		return;
 	atomic_store_explicit(&counts->is_shared, true, memory_order_relaxed);
-	hp_cond_tells = true;
+	hp_lock_tells = true;
 }
 
 /* The span up to `since` has ended; what wakes the thread now is no event of the loop. */
@@ -47,7 +48,21 @@ static void park_begin(const struct hp_looper *me, struct hp_loop *loop)
 		loop->since = hp_ticks();
 }
 
-static void parks(bool is_over)
+/* Its holder waits at the instance. Once that was seen, it is the mutex of turns, whatever its holder does. */
+static bool is_for_turns(struct hp_watch_counts *counts, uintptr_t lock, uint32_t holder)
+{
+	const uint64_t *taken = atomic_load_explicit(&counts->taken, memory_order_relaxed);
+
+	if (!lock || lock == atomic_load_explicit(&counts->turns, memory_order_relaxed))
+		return true;
+	if (holder != atomic_load_explicit(&counts->taker, memory_order_relaxed) || !taken ||
+	    !__atomic_load_n(taken, __ATOMIC_RELAXED))
+		return false;
+	atomic_store_explicit(&counts->turns, lock, memory_order_relaxed);
+	return true;
+}
+
+static void parks(bool is_over, uintptr_t lock, uint32_t holder)
 {
 	struct hp_looper *me = hp_looper();
 	struct hp_loop *loop = me->loop;
@@ -56,7 +71,8 @@ static void parks(bool is_over)
 	if (!loop || !me->at_instance || me->frame || !loop->until)
 		return;
 	if (!is_over) {
-		park_begin(me, loop);
+		if (is_for_turns(me->at_instance, lock, holder))
+			park_begin(me, loop);
 		return;
 	}
 	since = loop->since;

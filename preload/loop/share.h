@@ -3,8 +3,9 @@
  * share.h - threads that take turns in waiting at one epoll instance.
  *
  * As boost.asio's do: one thread of an io_context waits for descriptors, and the others wait in
- * conditions until it has work for them, or in a semaphore. So a loop's thread may be idle there,
- * and a busy span ends there and begins anew after it.
+ * conditions until it has work for them, or in a semaphore, or for a mutex that is held by the one
+ * that waits. So a loop's thread may be idle there, and a busy span ends there and begins anew after
+ * it.
  *
  * But a callback that waits for another thread holds up its loop, if no other thread serves it.
  * The instance knows the thread that began the last wait at it. If that is still the one that

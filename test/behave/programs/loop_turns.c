@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * loop_turns.c - three threads that take turns in waiting at one epoll instance; the others wait in
- * a condition, or with an argument for a semaphore each. One event makes its thread compute for a while. Afterwards one thread is left, and
+ * a condition, or with an argument for a semaphore each, or for a mutex. One event makes its thread compute for a while. Afterwards one thread is left, and
  * waits for another thread in a condition between two events. Prints both times.
  */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +21,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t answered = PTHREAD_COND_INITIALIZER;
 static sem_t turns[THREADS];
-static int has_semaphores, turn, taken, has_answer, epoll_fd, pipes[2][2];
+static pthread_mutex_t turn_lock = PTHREAD_MUTEX_INITIALIZER;
+static int has_semaphores, has_mutex, turn, taken, has_answer, epoll_fd, pipes[2][2];
 static long stalled_ns, blocked_ns;
 
 static long now(void)
@@ -62,6 +64,10 @@ static void handle(int number)
 
 static void turn_wait(int me)
 {
+	if (has_mutex) {
+		pthread_mutex_lock(&turn_lock);
+		return;
+	}
 	if (has_semaphores) {
 		sem_wait(&turns[me]);
 		return;
@@ -74,6 +80,11 @@ static void turn_wait(int me)
 
 static void turn_pass(int me)
 {
+	if (has_mutex) {
+		pthread_mutex_unlock(&turn_lock);
+		usleep(500);	/* or it takes the next turn, too */
+		return;
+	}
 	if (has_semaphores) {
 		sem_post(&turns[(me + 1) % THREADS]);
 		return;
@@ -130,8 +141,8 @@ int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
 
-	(void)argv;
-	has_semaphores = argc > 1;
+	has_semaphores = argc > 1 && strcmp(argv[1], "semaphores") == 0;
+	has_mutex = argc > 1 && strcmp(argv[1], "mutex") == 0;
 	for (int i = 0; i < THREADS; i++)
 		sem_init(&turns[i], 0, i == 0);
 
