@@ -196,7 +196,7 @@ static void round_sampled(struct hp_local *me, struct kind *kind)
 
 	hp_row_gist(row)->one_in = 1;
 	hp_row_gist(row)->mean_self = (int32_t)me->clock_cost * 8;
-	me->gap = me->countdown = HP_SAMPLED;
+	me->gap = me->countdown = HP_SAMPLED - 1;
 	for (int i = 0; i < 3; i++)
 		round_ticks(me, kind->hooked);
 	if (row->sampled)

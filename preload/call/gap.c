@@ -119,8 +119,8 @@ static void boost_begin(struct hp_local *me)
 		return;
 	me->boost_now--;
 	me->gap_mode = HP_GAP_ALL;
-	me->gap -= me->countdown - 1;
-	me->countdown = 1;
+	me->gap -= me->countdown;
+	me->countdown = 0;
 }
 
 void hp_gap_pay(struct hp_local *me, uint64_t excess)

@@ -93,15 +93,15 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
  * function, takes one, and the next gap is random, uniform in 1..2*HP_SAMPLED-1.
  * So no rhythm of the program can coincide with ours, and each call is sampled with the
  * probability 1/HP_SAMPLED.  For the shortest functions, three samples in four
- * are dropped.  A handler that interrupts this may jump away for good: a
- * countdown below 0 has ended, too.
+ * are dropped.  It ends below 0, which costs no comparison. A handler that
+ * interrupts this may jump away for good: then it goes on below 0.
  */
 static void gap_next(struct hp_local *me)
 {
 	uint32_t mean = HP_SAMPLED;
 
-	me->calls += me->gap;
-	me->overhead += (uint64_t)me->gap * me->cost_counted;
+	me->calls += me->gap + 1;
+	me->overhead += ((uint64_t)me->gap + 1) * me->cost_counted;
 	if (HP_UNLIKELY(me->watched))
 		hp_marginal_end(me);
 	me->ended_mode = me->gap_mode;
@@ -115,7 +115,7 @@ static void gap_next(struct hp_local *me)
 		me->gap_mode = HP_GAP_BOOST;
 		mean = HP_BOOST_EVERY;
 	}
-	me->gap = hp_random_gap(&me->random, mean);
+	me->gap = hp_random_gap(&me->random, mean) - 1;
 	me->countdown = me->gap;
 }
 
@@ -164,26 +164,44 @@ static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
 	return HP_WEIGHT_BOOST | 1;
 }
 
-/* The weight of a call of a timed function, or of a sampled one. */
-static uint64_t weight_of(struct hp_local *me, struct hp_function *function, struct hp_gist *gist)
+/*
+ * The weight of a drawn call of a sampled function; 0 = it is only counted. Reads nothing of the
+ * function but its gist, since three draws in four may be dropped.
+ */
+static inline uint64_t weight_drawn(struct hp_local *me, const struct hp_gist *gist)
 {
-	if (gist->one_in) {
-		gap_next(me);
-		if (HP_UNLIKELY(me->ended_mode != HP_GAP_USUAL))
-			return weight_boosted(me, gist);
-		if (gist->one_in == 1 || me->random >> 62 == 0)
-			return (uint64_t)gist->one_in * HP_SAMPLED;
-		/* No clock reading disturbs the gap that begins here. */
-		if (HP_UNLIKELY(hp_marginal_is_due(me)))
-			hp_marginal_begin(me, me->random >> 30 & 1);
-		return 0;
-	}
+	gap_next(me);
+	if (HP_UNLIKELY(me->ended_mode != HP_GAP_USUAL))
+		return weight_boosted(me, gist);
+	if (gist->one_in == 1 || me->random >> 62 == 0)
+		return (uint64_t)gist->one_in * HP_SAMPLED;
+	/* No clock reading disturbs the gap that begins here. */
+	if (HP_UNLIKELY(hp_marginal_is_due(me)))
+		hp_marginal_begin(me, me->random >> 30 & 1);
+	return 0;
+}
+
+/* A call of a function whose calls are all timed. */
+static inline void recursion_note(struct hp_function *function, struct hp_gist *gist)
+{
 	if (HP_UNLIKELY(gist->active > 1) && !function->recursive)
 		function->recursive = 1;
 	/* A recursive function's calls below a timed one are sampled. */
 	if (HP_UNLIKELY(function->recursive > 1))
 		gist->one_in = function->recursive - 1;
-	return 1;
+}
+
+/*
+ * The exit writes to lines that only timed calls touch, so they are often in no cache. They are on
+ * their way while the clock is read and the call runs.
+ */
+static inline void exit_prefetch(const struct hp_local *me, const struct hp_function *function)
+{
+	if (HP_LIKELY(!me->is_exact)) {
+		__builtin_prefetch(&function->gist, 1);
+		__builtin_prefetch(&function->next, 1);
+	}
+	__builtin_prefetch(function->groups, 0);
 }
 
 /* The rest of `enter`: calls that are not only counted. */
@@ -191,26 +209,29 @@ static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp
 						  struct hp_row *row)
 {
 	struct hp_gist *gist = hp_row_gist(row);
+	bool is_drawn = gist->one_in != 0;
 	struct hp_function *function;
 
 	enter_counted(f, row, gist);
+	f->weight = is_drawn ? weight_drawn(me, gist) : 1;
+	if (f->weight == 0) {
+		if (HP_TRUTH_ALL)
+			enter_truth(me, f);
+		return;
+	}
 	function = hp_row_function(me, row);
-	f->weight = weight_of(me, function, gist);
-	/* The exit's stores are in flight while the clock is read. */
-	__builtin_prefetch(function->groups, 0);
-	if (HP_LIKELY(f->weight == 1)) {
-		uint64_t now = hp_clock_timed(me);
+	exit_prefetch(me, function);
+	if (HP_LIKELY(!is_drawn)) {
+		uint64_t now;
 
+		recursion_note(function, gist);
+		now = hp_clock_timed(me);
 		if (HP_UNLIKELY(hp_calls_now(me) != me->last_calls))
 			now = hp_gap_end(me, f - 1, now, me->gap_mode);
 		hp_calls_clock(me, now);
 		f->start = now + me->inside_timed - (hp_overhead_now(me) >> HP_FINE_BITS);
-	} else if (f->weight != 0) {
-		f->start = start_sampled(me);
 	} else {
-		if (HP_TRUTH_ALL)
-			enter_truth(me, f);
-		return;
+		f->start = start_sampled(me);
 	}
 	hp_truth_enter(me, f, f->start);
 }
@@ -225,7 +246,7 @@ static __attribute__((noinline)) void enter_other(struct hp_local *me, struct hp
 		row->calls++;	/* only hp_row_find reads it */
 		row = hp_row_meant(row);
 		gist = hp_row_gist(row);
-		if (HP_LIKELY(gist->one_in != 0) && (int32_t)--me->countdown > 0) {
+		if (HP_LIKELY(gist->one_in != 0) && (int32_t)--me->countdown >= 0) {
 			enter_counted(f, row, gist);
 			if (HP_TRUTH_ALL)
 				enter_truth(me, f);
@@ -239,7 +260,7 @@ static inline void enter(struct hp_local *me, struct hp_frame *f, struct hp_row 
 {
 	struct hp_gist *gist = hp_row_gist(row);
 
-	if (HP_UNLIKELY(!gist->one_in || (int32_t)--me->countdown <= 0)) {
+	if (HP_UNLIKELY(!gist->one_in || (int32_t)--me->countdown < 0)) {
 		enter_other(me, f, row);
 		return;
 	}
@@ -583,7 +604,10 @@ static inline __attribute__((always_inline)) void hook_enter(uintptr_t fn, uintp
 	struct hp_local *me = hp_local();
 	struct hp_frame *f = me->top;
 
-	if (HP_UNLIKELY(f >= me->limit || cfa > f[-1].cfa || cfa < me->low || hp_switch_seen(me))) {
+	/* Otherwise the compiler computes it again for each use. */
+	__asm__("" : "+r"(cfa));
+	if (HP_UNLIKELY(f >= me->limit || cfa > f[-1].cfa || cfa < me->low ||
+			hp_switch_seen_once(me))) {
 		enter_slow(fn, cfa);
 		return;
 	}
@@ -605,7 +629,7 @@ static inline __attribute__((always_inline)) void hook_exit(uintptr_t fn, uintpt
 	row = hp_frame_row(f);
 	gist = hp_row_gist(row);
 	/* In this order: the lowest frame's row has no gist, and no function. */
-	if (HP_UNLIKELY(row->fn != fn || !exit_fits(f, gist, cfa) || hp_switch_seen(me)))
+	if (HP_UNLIKELY(row->fn != fn || !exit_fits(f, gist, cfa) || hp_switch_seen_once(me)))
 		exit_slow(fn, cfa);
 	else if (HP_UNLIKELY(f->weight != 0) || HP_TRUTH_ALL)
 		exit_timed(me, f);

@@ -277,9 +277,9 @@ static inline int64_t slow_from(const struct hp_local *me, const struct hp_gist 
 }
 
 /* A call sampled at random ended. */
-static HP_COLD void sampled_add(struct hp_local *me, struct hp_function *function,
-				struct hp_gist *gist, struct hp_row *row, int64_t self,
-				uint64_t child)
+static inline void sampled_add(struct hp_local *me, struct hp_function *function,
+			       struct hp_gist *gist, struct hp_row *row, int64_t self,
+			       uint64_t child)
 {
 	int64_t most = slow_from(me, gist);
 	double ticks;
@@ -319,6 +319,7 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	struct hp_function *function = hp_row_function(me, row);
 	uint32_t result = result_take(f);
 	bool is_boosted = (f->weight & HP_WEIGHT_BOOST) != 0;
+	bool is_range_new;
 	int64_t less = f->weight == 1 ? me->less_timed : me->less_sampled;
 	int64_t exact = hp_leave_duration(me, f->start, now, less);
 	uint64_t ticks = hp_leave_at_least_1(exact);
@@ -328,11 +329,14 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 		now = hp_gap_end(me, f, now, me->gap_mode);
 	hp_truth_leave(me, f, exact);
 	gist->active--;
+	is_range_new = f->weight == 1 || ticks < function->least;
 	extremes_add(function, ticks);
 	if (ticks > function->slow_floor)
 		slowest_add(function, now - ticks, ticks, me->tid);
 	histogram_add(me, function, ticks, (uint32_t)f->weight);
-	usual_range(me, function, now & 63);
+	/* Sampled calls do not use it, but a new shortest one may leave a hole above it. */
+	if (is_range_new)
+		usual_range(me, function, now & 63);
 	hp_leave_log(me, function, now - ticks, ticks, result);
 	/* A call timed after an event counts as sampled if it is an event itself; otherwise it
 	 * counts only once. */

@@ -69,7 +69,7 @@ static void identify(struct hp_local *me)
 	me->drops = __atomic_load_n(&hp_drops, __ATOMIC_RELAXED);
 	me->random = (uint64_t)me->tid * HP_HASH_GOLDEN ^ hp_clock(me);
 	if (me->gap == 0)
-		me->gap = me->countdown = HP_SAMPLED;
+		me->gap = me->countdown = HP_SAMPLED - 1;
 	me->last_clock = hp_clock(me);
 	hp_switch_init(me);
 	block->tid = me->tid;

@@ -81,8 +81,8 @@ struct hp_local {
 	struct hp_row **rows;	/* by (address of the parent row, function address); see row.h */
 	uint64_t rows_last;	/* number of places - 1 */
 	struct hp_frame *limit;	/* see above */
-	uint32_t rows_shift;	/* 64 - log2 of their number */
-	uint32_t countdown;	/* counted calls until the next one is sampled */
+	uint32_t gap;	/* `countdown` when it was set */
+	uint32_t countdown;	/* counted calls before the next one that is drawn */
 	uint64_t *switch_word;	/* zero: the thread was preempted, see switch.h */
 	uint32_t state;	/* enum hp_thread_state */
 	uint32_t slow_clock;	/* the clock is not the TSC */
@@ -95,7 +95,6 @@ struct hp_local {
 	int64_t less_timed;	/* the part of these ticks that 20 ns of work hide */
 	int64_t less_sampled;
 	uint64_t clock_cost;	/* of one reading, fine ticks */
-	uint32_t gap;	/* `countdown` when it was set */
 	uint32_t is_exact;	/* every call is timed, always */
 	uint32_t look_mask;	/* timed calls of a function between two checks, less 1 */
 	uint64_t random;

@@ -246,7 +246,6 @@ static bool table_grow(struct hp_local *me)
 		return false;
 	me->rows = wide;
 	me->rows_last = 2 * count - 1;
-	me->rows_shift--;
 	me->row_count = 0;
 	for (uint64_t i = 0; i < count; i++)
 		if (old[i] != &nothing)
@@ -716,7 +715,6 @@ bool hp_row_init(struct hp_local *me)
 	me->rows = table_new(UINT64_C(1) << HP_ROWS_FIRST);
 	me->known = hp_pages((UINT64_C(1) << HP_KNOWN_FIRST) * sizeof(*me->known));
 	me->rows_last = (UINT64_C(1) << HP_ROWS_FIRST) - 1;
-	me->rows_shift = 64 - HP_ROWS_FIRST;
 	me->known_shift = 64 - HP_KNOWN_FIRST;
 	if (!me->rows || !me->known)
 		return false;

@@ -23,11 +23,12 @@
  * the SplitMix64 generator: the golden ratio would map functions a multiple
  * of 48 bytes apart to the same place (measured: half of 2000). Rows are
  * adjacent, so the parent's number gives one function different places; and
- * it is known last, so nothing slow follows it.
+ * it is known last, so nothing slow follows it. The bits above the 32nd are as
+ * good as the highest ones, and need no shift that depends on the table's size.
  */
 static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, uintptr_t fn)
 {
-	return ((fn * HP_HASH_FACTOR) >> me->rows_shift ^ above >> 7) & me->rows_last;
+	return ((fn * HP_HASH_FACTOR) >> 32 ^ above >> 7) & me->rows_last;
 }
 
 /*
