@@ -126,6 +126,8 @@ static void add(struct hp_loop *loop, const struct hp_loop *own)
 	loop->events += own->events;
 	loop->woken += own->woken;
 	loop->full += own->full;
+	/* By its own count, which begins at 1 again. */
+	loop->expired_at = own->expired_at == own->waits ? loop->waits : 0;
 	loop->expired += own->expired;
 	loop->expired_ticks += own->expired_ticks;
 	loop->expired_ns += own->expired_ns;
@@ -189,6 +191,17 @@ static int only_fd(const struct hp_looper *me)
 	return me->only_call ? (int)me->only_source : -1;
 }
 
+/* What follows the last wait. */
+static struct hp_loop_first span_of(const struct hp_loop *loop, uint64_t end)
+{
+	return (struct hp_loop_first){
+		.begin = loop->until,
+		.ticks = hp_clock_between(loop->until, end),
+		.events = loop->last_events,
+		.is_expired = loop->expired_at && loop->expired_at == loop->waits,
+	};
+}
+
 /* Evicts the shortest of the longest; returns the shortest that is left. */
 static HP_COLD uint64_t longest_put(const struct hp_looper *me, struct hp_loop *loop,
 				    const struct hp_loop_first *span, uint64_t number)
@@ -213,7 +226,8 @@ static HP_COLD uint64_t longest_put(const struct hp_looper *me, struct hp_loop *
 	hp_seq_set(&place->begin, span->begin);
 	hp_seq_set(&place->ticks, span->ticks);
 	hp_seq_set(&place->source, me && me->only_call ? me->only_source : 0);
-	hp_seq_set_pair(&place->events, loop->last_events, (uint32_t)only_fd(me));
+	hp_seq_set_pair(&place->events, span->events,
+			(uint32_t)(span->is_expired ? HP_LOOP_TIMEOUT : only_fd(me)));
 	hp_seq_set_pair(&place->tid, loop->tid, 0);
 	hp_seq_end(&place->number, number);
 	for (each = longest->spans; each < longest->spans + HP_LOOP_LONGEST; each++)
@@ -223,7 +237,7 @@ static HP_COLD uint64_t longest_put(const struct hp_looper *me, struct hp_loop *
 
 HP_COLD void hp_loop_span_long(struct hp_looper *me, struct hp_loop *loop, uint64_t ticks)
 {
-	const struct hp_loop_first span = { .begin = loop->until, .ticks = ticks };
+	const struct hp_loop_first span = span_of(loop, loop->until + ticks);
 
 	loop->span_most = ticks > loop->span_most ? ticks : loop->span_most;
 	if (loop != me->at->own)
@@ -252,6 +266,7 @@ static double lateness_ns(uint64_t ticks, uint64_t asked_ns)
 HP_COLD void hp_loop_expired(struct hp_loop *loop, uint64_t ticks, uint64_t asked_ns)
 {
 	loop->expired++;
+	loop->expired_at = loop->waits + 1;
 	loop->expired_ticks += ticks;
 	loop->expired_ns += asked_ns;
 	if (!loop->timeouts) {
@@ -377,8 +392,7 @@ static void wait_end(struct hp_loop *loop, uint64_t end)
 /* It ends after its last wait. */
 static void tail_end(const struct hp_looper *me, struct hp_loop *loop, uint64_t end, bool is_told)
 {
-	const struct hp_loop_first span = { .begin = loop->until,
-					    .ticks = hp_clock_between(loop->until, end) };
+	const struct hp_loop_first span = span_of(loop, end);
 
 	if (!loop->until)
 		return;

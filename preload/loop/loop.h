@@ -45,6 +45,8 @@ struct hp_watch_counts;
 struct hp_loop_first {	/* a busy span without a record */
 	uint64_t begin;
 	uint64_t ticks;
+	uint32_t events;	/* of the wait before it */
+	bool is_expired;	/* that ended by its timeout */
 };
 
 /* Waits at one call; `told` once they have a record. */

@@ -38,6 +38,7 @@ static void park(struct hp_looper *me, struct hp_loop *loop, uint64_t since)
 	loop->wait_ticks += hp_clock_between(since, now);
 	loop->until = now;
 	loop->last_events = 0;
+	loop->expired_at = 0;
 	me->only_call = 0;
 }
 

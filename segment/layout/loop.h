@@ -87,12 +87,13 @@ struct hp_loop {
 	uint64_t timer_late_ns; /* their sum, */
 	uint64_t timer_late_most; /* and the longest, ns */
 	uint64_t tail_ticks; /* after the last waits of loops that have ended */
-	uint64_t reserved;
+	uint64_t expired_at; /* the number of the last wait that ended by its timeout; 0 = none */
 };
 
 static_assert(sizeof(struct hp_loop) == 5 * HP_LINE, "format: readers rely on it");
 
 #define HP_LOOP_LONGEST 8
+#define HP_LOOP_TIMEOUT (-2)	/* the wait before ended by its timeout */
 
 /* In the number of a span that ended with the loop, beside how many waits preceded it. */
 #define HP_LOOP_TAIL (UINT64_C(1) << 62)
@@ -104,7 +105,7 @@ struct hp_loop_span {
 	uint64_t ticks;
 	uint64_t source;	/* as hp_loop.source, of its only event */
 	uint32_t events;	/* of the wait before it */
-	int32_t fd;	/* with one event: its descriptor; -1 = not known */
+	int32_t fd;	/* with one event: its descriptor; -1 = not known, or HP_LOOP_TIMEOUT */
 	uint32_t tid;
 	uint32_t reserved;
 	uint64_t rest[2];

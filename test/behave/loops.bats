@@ -108,6 +108,12 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 	[ "$(reported epoll 'r[0]["descriptors"]')" = 2 ]
 }
 
+@test "a busy span after a wait that ended by its timeout is said to be woken by it" {
+	COLUMNS=120 HOTPATH_REPORT=runtime HOTPATH_CPU=off HOTPATH_OUTPUT_PATH="$T/timeout.txt" LD_PRELOAD="$HP_LIB" "$T/loops" lag >"$T/timeout.said"
+	grep -E '^loops .* woken by +a timeout$' "$T/timeout.txt"
+	run ! grep 'a timeout' "$T/hooked.txt"
+}
+
 @test "timeouts that expire make a loop, and are not early" {
 	[ "$(reported timers 'len(r)')" = 1 ]
 	[ "$(reported timers 'r[0]["timeouts"]')" = 40 ]

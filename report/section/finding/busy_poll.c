@@ -94,7 +94,8 @@ static void find(struct hp_survey *survey)
 	hp_owned_finding(
 		survey, &hp_rule_busy_poll, most.function,
 		hp_xprintf("%s asks again and again whether something is ready, instead of waiting "
-			   "for it: give its poll, select or epoll_wait a longer timeout than 0.",
+			   "for it: give its poll, select or epoll_wait a longer timeout than 0. "
+			   "If it has one, it watches something that is always ready.",
 			   where),
 		hp_xprintf("%s of CPU time (%.0f%%) in these calls, which hardly wait",
 			   hp_format_time(&time, ns), 100 * ns / survey->cpu_ns),

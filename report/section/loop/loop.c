@@ -216,11 +216,12 @@ static void open_span_add(struct build *b, size_t place)
 {
 	struct hp_loop_row *row = &b->view->loops.rows[place];
 	const struct hp_loop *record = &row->record;
+	bool is_expired = record->expired_at && record->expired_at == record->waits;
 	const struct hp_loop_span span = { .number = record->waits | HP_LOOP_TAIL,
 					   .begin = record->until,
 					   .ticks = b->end_ticks - record->until,
 					   .events = record->last_events,
-					   .fd = -1,
+					   .fd = is_expired ? HP_LOOP_TIMEOUT : -1,
 					   .tid = record->tid };
 
 	row->is_busy = b->is_running;

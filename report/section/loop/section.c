@@ -317,12 +317,17 @@ static bool is_tail(const struct hp_loop_span_row *row)
 
 static char *what_of(const struct hp_loop_span_row *row)
 {
-	return row->what ? hp_xstrdup(row->what)
-	       : row->span.events == 1 && row->span.fd >= 0
-		       ? hp_xprintf("descriptor %d", row->span.fd)
-	       : row->span.events ? hp_xprintf("%u event%s", row->span.events,
-					       row->span.events == 1 ? "" : "s")
-				  : NULL;
+	const struct hp_loop_span *span = &row->span;
+
+	if (row->what)
+		return hp_xstrdup(row->what);
+	if (span->fd == HP_LOOP_TIMEOUT)
+		return hp_xstrdup("a timeout");
+	if (span->events == 1 && span->fd >= 0)
+		return hp_xprintf("descriptor %d", span->fd);
+	if (!span->events)
+		return NULL;
+	return hp_xprintf("%u event%s", span->events, span->events == 1 ? "" : "s");
 }
 
 static const char *end_of(const struct hp_loop_span_row *row)
@@ -350,7 +355,9 @@ static void cell_span_by(const struct hp_cell *cell, struct hp_value *value)
 {
 	const struct hp_loop_span_row *row = span_at(cell);
 
-	value->text = row->what ? row->by : row->span.events ? "woken by" : "unknown";
+	bool is_woken = row->span.events || row->span.fd == HP_LOOP_TIMEOUT;
+
+	value->text = row->what ? row->by : is_woken ? "woken by" : "unknown";
 }
 
 /* Without a sample or a wait, what ran in a long span is not known. */
