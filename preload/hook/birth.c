@@ -27,7 +27,6 @@
 #include "preload/thread/end.h"
 #include "preload/thread/level.h"
 #include "preload/thread/process.h"
-#include "preload/thread/process.h"
 #include "segment/section_key.h"
 
 static bool is_wanted;
