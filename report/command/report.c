@@ -574,15 +574,22 @@ static bool has_deadline(const struct ask *ask)
 	return ask->settings.output_path || (fstat(1, &status) == 0 && S_ISREG(status.st_mode));
 }
 
-/* False if the helper needs no report, or has ended. From then on stdin is at its end. */
-static bool wait_for_end(void)
+/*
+ * 0 = the helper needs no report, or has ended; -1 = unknown, and the reason is printed. From then
+ * on stdin is at its end.
+ */
+static int wait_for_end(void)
 {
 	ssize_t size;
 	char byte;
 
 	while ((size = read(0, &byte, 1)) < 0 && errno == EINTR)
 		;
-	return size == 1;
+	if (size < 0)
+		hp_tell("hotpath: no report: what the helper asks for cannot be read: %s; "
+			"HOTPATH_SEGMENT_PATH=FILE keeps the data for `hotpath report FILE`\n",
+			strerror(errno));
+	return (int)size;
 }
 
 int hp_cmd_report(int argc, char **argv)
@@ -597,8 +604,8 @@ int hp_cmd_report(int argc, char **argv)
 	status = options_read(&ask, argc, argv);
 	if (status >= 0)
 		return status;
-	if (ask.is_ready && !wait_for_end())
-		return 0;
+	if (ask.is_ready && (status = wait_for_end()) <= 0)
+		return status < 0 ? HP_EXIT_FAILED : 0;
 	if (ask.fd < 0) {
 		settings_tell();
 		hp_dwarf_allow_servers();
