@@ -93,8 +93,8 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
  * function, takes one, and the next gap is random, uniform in 1..2*HP_SAMPLED-1.
  * So no rhythm of the program can coincide with ours, and each call is sampled with the
  * probability 1/HP_SAMPLED.  For the shortest functions, three samples in four
- * are dropped.  It ends below 0, which costs no comparison. A handler that
- * interrupts this may jump away for good: then it goes on below 0.
+ * are dropped.  The count ends below 0, since the sign costs no comparison. A signal
+ * handler may leave this function by longjmp: then the count simply continues below 0.
  */
 static void gap_next(struct hp_local *me)
 {

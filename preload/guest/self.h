@@ -47,7 +47,10 @@ struct hp_self {
 	_Atomic(struct hp_direct *) direct;	/* its mappings; NULL = none yet */
 	/* Used by the child that created the helper (preload/hook/hook_usage.c) */
 	struct rusage spent;
-	/* About the bytes held (preload/heap/peak.h). In a line that is not read all the time. */
+	/*
+	 * The bytes held, approximately (preload/heap/peak.h). In a cache line of its own, since all
+	 * threads write it.
+	 */
 	_Alignas(64) _Atomic int64_t heap_sum;
 };
 

@@ -84,7 +84,7 @@ struct hp_heap_local {
 	struct hp_heap *heap;
 	uint64_t gate;	/* see above; enum hp_gate */
 	void *last;	/* the pending block; HP_NO_BLOCK = none */
-	int64_t trigger;	/* heap->live + pending_bytes above this before a free: a new peak, */
+	int64_t trigger;	/* heap->live + pending_bytes above this before a free: a new peak */
 	uint32_t is_off;	/* nobody requested allocations, and the allocator is known */
 	uint32_t state;	/* enum hp_thread_state */
 
@@ -95,8 +95,8 @@ struct hp_heap_local {
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uint32_t latest;	/* number of the entry that the last allocation had */
 	uint32_t countdown;	/* blocks until one is sampled, see sampled.h */
-	int64_t high;	/* above this, or below `low`: the process's sum must learn of it (peak.h). */
-	int64_t low;	/* INT64_MAX and _MIN while there is no other thread */
+	int64_t high;	/* above this, or below `low`, the process's sum is updated (peak.h); */
+	int64_t low;	/* INT64_MAX and INT64_MIN while there is no other thread */
 	uintptr_t shut_at;	/* stack pointer when the gate was shut */
 	struct hp_heap_local *next;	/* list of the process */
 
