@@ -207,8 +207,12 @@ void hp_account_fold(const struct hp_process *process)
 	run = run_of(account, is_lost ? none : account->name);
 	if (!run)
 		return;
-	if (account->began != HP_BEGAN_AGAIN)
+	if (account->began == HP_BEGAN_AGAIN)
+		run->again++;
+	else
 		hp_count_up(&run->count);
+	if (ending == HP_ENDING_DROP)
+		hp_count_up(&run->dropped);
 	status = status_of(process, account);
 	if (status < 0)
 		hp_count_up(&run->unknown);

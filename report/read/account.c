@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "report/base/map.h"
 #include "report/base/memory.h"
 #include "report/read/model.h"
 
@@ -39,6 +38,8 @@ static void sums_read(struct hp_model *model, uint64_t at)
 		run->failed = record.failed;
 		run->unknown = record.unknown;
 		run->status = record.status;
+		run->dropped = record.dropped;
+		run->again = record.again;
 		run->wall_ns = hp_model_ns(model, record.ticks) + record.lead_ns;
 		run->cpu_ns = record.cpu_ns;
 		run->peak_rss_kb = record.peak_rss_kb;
@@ -91,7 +92,7 @@ static struct hp_model_run *image_read(struct hp_model *model, const struct hp_p
 						 record->start_ticks));
 	end_set(model, run, record, waited);
 	run->lacks_cpu = run->lacks_peak = !record->end_ticks || !record->ending;
-	run->drops = record->ending == HP_ENDING_DROP;
+	run->dropped = record->ending == HP_ENDING_DROP;
 	return run;
 }
 
@@ -126,8 +127,8 @@ void hp_account_read(struct hp_model *model, const struct hp_process *record, ui
 	is_lost = account.began == HP_BEGAN_FORK && record->ending == HP_ENDING_EXEC &&
 		  record->end_ticks;
 	run = image_read(model, record, is_lost ? none : account.name, account.waited, end_ticks);
-	run->is_again = account.began == HP_BEGAN_AGAIN;
-	run->count = !run->is_again;
+	run->again = account.began == HP_BEGAN_AGAIN;
+	run->count = !run->again;
 	run->base_cpu_ns = account.base_cpu_ns;
 	run->wall_ns += hp_model_ns(model, account.lead_ticks) + account.lead_ns;
 	run->cpu_ns = account.cpu_ns;
@@ -139,21 +140,4 @@ void hp_account_read(struct hp_model *model, const struct hp_process *record, ui
 	run->lacks_peak |= !account.peak_rss_kb;
 	if (run->is_root && account.children_cpu_ns > model->children_cpu_ns)
 		model->children_cpu_ns = account.children_cpu_ns;
-}
-
-void hp_account_settle(struct hp_model *model)
-{
-	struct hp_map again = HP_MAP_NONE;
-	bool is_new;
-
-	for (size_t i = 0; i < model->run_count; i++)
-		if (model->runs[i].is_again && model->runs[i].pid)
-			hp_map_at(&again, model->runs[i].pid, &is_new);
-	for (size_t i = 0; i < model->run_count; i++) {
-		struct hp_model_run *run = &model->runs[i];
-
-		if (run->drops && run->pid && !hp_map_find(&again, run->pid))
-			run->is_elsewhere = run->lacks_cpu = run->lacks_peak = true;
-	}
-	hp_map_release(&again);
 }

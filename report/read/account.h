@@ -28,9 +28,8 @@ struct hp_model_run {
 	uint32_t running;	/* of them */
 	int32_t status;	/* of the last one that failed, as from wait() */
 	bool is_root;
-	bool drops;	/* pid only: it dropped rights, and continued in another segment */
-	bool is_elsewhere;	/* the same, and that one is not here */
-	bool is_again;	/* pid only: it did before, and this is the rest */
+	uint64_t dropped;	/* of them: dropped rights, and continued in another segment */
+	uint64_t again;	/* images that did before, of which this is the rest: not in `count` */
 	bool lacks_peak;	/* peak_rss_kb is without some of them */
 	bool lacks_cpu;	/* cpu_ns and faults, too */
 	uint64_t base_cpu_ns;	/* pid only: CPU of its process before */
@@ -43,8 +42,5 @@ struct hp_model_run {
 
 /* Adds the images of a process record to model->runs. */
 void hp_account_read(struct hp_model *model, const struct hp_process *record, uint64_t end_ticks);
-
-/* After all of them: marks those whose rest is in a segment that is not here. */
-void hp_account_settle(struct hp_model *model);
 
 #endif

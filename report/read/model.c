@@ -703,7 +703,6 @@ void hp_model_look(struct hp_model *model, struct hp_segment *segment)
 	read_threads(&b);
 	find_root(&b);
 	hp_settle(&model->build->tree, model);
-	hp_account_settle(model);
 	sum_up(&b);
 	model->recorded = hp_reader_recorded(&model->reader);
 	model->helper_cpu_ns = hp_reader_helper_cpu_ns(&model->reader);

@@ -118,10 +118,11 @@ struct hp_run {
 	char name[16];	/* set once; "" = an image that ended by exec, and its successor is not recorded */
 	uint64_t lead_ns;	/* its process: and this */
 	uint32_t unmeasured;	/* its process: without a note of their end, so without CPU time and the like */
-	uint32_t reserved32;
+	uint32_t dropped;	/* its process: those that continued in another segment */
 	uint64_t start_us;	/* its process */
 	uint64_t switches;	/* its process */
-	uint64_t reserved[2];
+	uint64_t again;	/* its process: those that had done so; not in `count` */
+	uint64_t reserved;
 };
 
 /* The provider of malloc, if known. */

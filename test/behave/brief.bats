@@ -320,23 +320,27 @@ fits()
 		}
 		int main(void)
 		{
-			if (!fork()) {
-				if (setgid(65534) || setuid(65534))
+			for (int i = 0; i < 12; i++) {
+				if (!fork()) {
+					if (setgid(65534) || setuid(65534))
+						return 1;
+					compute(30000000);
+					_exit(0);
+				}
+				if (wait(NULL) < 0)
 					return 1;
-				compute(400000000);
-				_exit(0);
 			}
-			return wait(NULL) < 0;
+			return 0;
 		}
 	END
 	HOTPATH_SEGMENT_PATH=$T/segment "$HP_RUN" "$T/drops" 2>/dev/null
 	COLUMNS=160 "$HP_BUILD/hotpath" report "$T/segment" >"$T/bare"
 	cat "$T/bare"
-	grep -q '≥ .*drops ×2  1 dropped rights: the rest is not in this file' "$T/bare"
+	grep -q '≥ .*drops ×13  12 dropped rights: the rest is not in this file' "$T/bare"
 	"$HP_RUN" "$T/drops" 2>/dev/null
 	COLUMNS=160 "$HP_BUILD/hotpath" report drops >"$T/kept"
 	cat "$T/kept"
-	grep -q 'drops ×2' "$T/kept"
+	grep -q 'drops ×13' "$T/kept"
 	run ! grep -q 'dropped rights' "$T/kept"
 }
 

@@ -394,6 +394,11 @@ dropped()
 			[ "$after" != "$before" ]
 		done
 	done
+	# As sandboxes do.
+	for run in "${runs[@]}"; do
+		dropped limited
+		[ "$(calls_of "$T/json" worked)" = 7 ]
+	done
 }
 
 @test "trust: a process that can regain its rights, or whose vfork child drops them, keeps its segment" {

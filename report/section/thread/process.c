@@ -33,6 +33,7 @@ struct build {
 	struct hp_programs *programs;
 	struct hp_map names;	/* hash of a name, or a later number -> place in programs->rows */
 	struct hp_map pids;	/* -> place in watched_ns; as far as a process needs it */
+	struct hp_map again;	/* of processes with an image that dropped rights before */
 	uint64_t *watched_ns;	/* NULL = not summed up yet */
 };
 
@@ -89,15 +90,39 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static void drops_add(struct build *b, const struct hp_model_run *run)
+{
+	struct hp_program *program = program_of(b, run->name);
+	bool is_new;
+
+	program->dropped += run->dropped;
+	program->again += run->again;
+	if (run->again && run->pid)
+		hp_map_at(&b->again, run->pid, &is_new);
+	else
+		program->folded_again += run->again;
+}
+
+/*
+ * Images that are summed up have no pid: then only the number of those whose rest is missing is
+ * known, not which they are.
+ */
+static bool is_elsewhere(struct build *b, const struct hp_program *program,
+			 const struct hp_model_run *run)
+{
+	return run->dropped && run->pid && program->elsewhere && !program->folded_again &&
+	       !hp_map_find(&b->again, run->pid);
+}
+
 static void run_add(struct build *b, const struct hp_model_run *run)
 {
 	struct hp_program *program = program_of(b, run->name);
+	bool lacks_cpu = run->lacks_cpu || is_elsewhere(b, program, run);
 
 	program->runs += run->count;
 	program->running += run->running;
 	program->failed += run->failed;
 	program->unknown += run->unknown;
-	program->elsewhere += run->is_elsewhere;
 	program->unmeasured += run->unmeasured;
 	program->wall_ns += run->wall_ns;
 	if (run->is_root) {
@@ -105,11 +130,11 @@ static void run_add(struct build *b, const struct hp_model_run *run)
 		program->root_wall_ns += run->wall_ns;
 	}
 	program->cpu_ns +=
-		run->lacks_cpu && run->pid ? larger(run->cpu_ns, watched_ns(b, run)) : run->cpu_ns;
+		lacks_cpu && run->pid ? larger(run->cpu_ns, watched_ns(b, run)) : run->cpu_ns;
 	program->minor_faults += run->minor_faults;
 	program->major_faults += run->major_faults;
 	program->peak_rss_bytes = larger(program->peak_rss_bytes, run->peak_rss_kb * 1024);
-	program->is_cpu_least |= run->lacks_cpu;
+	program->is_cpu_least |= lacks_cpu;
 	program->is_peak_least |= run->lacks_peak;
 	if (run->failed)
 		program->status = run->status;
@@ -154,6 +179,16 @@ static void runs_add(const struct hp_model *model, struct hp_programs *programs)
 	struct build b = { .model = model, .programs = programs };
 
 	programs->rows = hp_xcalloc(model->run_count, sizeof(*programs->rows));
+	for (size_t i = 0; i < model->run_count; i++)
+		if (model->runs[i].name[0])
+			drops_add(&b, &model->runs[i]);
+	for (size_t i = 0; i < programs->count; i++) {
+		struct hp_program *program = &programs->rows[i];
+
+		program->elsewhere =
+			program->dropped > program->again ? program->dropped - program->again : 0;
+		program->is_cpu_least = program->is_peak_least = program->elsewhere != 0;
+	}
 	for (size_t i = 0; i < model->run_count; i++) {
 		if (model->runs[i].name[0])
 			run_add(&b, &model->runs[i]);
@@ -162,6 +197,7 @@ static void runs_add(const struct hp_model *model, struct hp_programs *programs)
 	}
 	hp_map_release(&b.names);
 	hp_map_release(&b.pids);
+	hp_map_release(&b.again);
 	free(b.watched_ns);
 }
 

@@ -20,7 +20,10 @@ struct hp_program {
 	uint64_t running;	/* of them */
 	uint64_t failed;	/* exit code other than 0, or killed by a signal */
 	uint64_t unknown;	/* nobody recorded how they ended */
-	uint64_t elsewhere;	/* dropped rights: the rest is in a segment that is not here */
+	uint64_t dropped;	/* dropped rights, and continued in another segment */
+	uint64_t again;	/* images that did so, in their later segment; not in `runs` */
+	uint64_t folded_again;	/* of them, those without a pid */
+	uint64_t elsewhere;	/* of `dropped`: the rest is in a segment that is not here */
 	uint64_t unmeasured;	/* did not record their CPU time and memory at their end */
 	int32_t status;	/* of one that failed, as from wait() */
 	uint64_t wall_ns;	/* the sum of their lifetimes */

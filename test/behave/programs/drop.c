@@ -13,6 +13,7 @@
  *   numbered    by syscall()
  *   nowhere     in a network namespace, where no helper answers
  *   twice       in two steps, capabilities first
+ *   limited    and can open no further file, before anything else is recorded
  *
  * A segment that is mapped for all to see is printed: "SEGMENT before INODE", "SEGMENT after INODE".
  */
@@ -26,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,7 +90,7 @@ __attribute__((no_instrument_function)) static void segments_print(const char *w
 		fclose(maps);
 }
 
-static bool drop_ids(void)
+__attribute__((no_instrument_function)) static bool drop_ids(void)
 {
 	return setgroups(0, NULL) == 0 && setgid(USER) == 0 && setuid(USER) == 0;
 }
@@ -113,7 +115,7 @@ static bool drop_in_child(void)
 	return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-static bool drop(const char *way)
+__attribute__((no_instrument_function)) static bool drop(const char *way)
 {
 	if (strcmp(way, "back") == 0)
 		return seteuid(USER) == 0;
@@ -128,6 +130,8 @@ static bool drop(const char *way)
 		       syscall(SYS_setresuid, USER, USER, USER) == 0;
 	if (strcmp(way, "nowhere") == 0)
 		return unshare(CLONE_NEWNET) == 0 && drop_ids();
+	if (strcmp(way, "limited") == 0)
+		return drop_ids() && setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 3, 3 }) == 0;
 	return drop_ids();
 }
 
