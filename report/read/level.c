@@ -80,6 +80,7 @@ void hp_levels_read(struct hp_model_levels *levels, const struct hp_reader *read
 		return;
 	levels->count += reader->part_count;
 	levels->refused = own->refused;
+	levels->are_missing = own->count > reader->part_count;
 	own_read(&levels->at[0], reader);
 	for (uint32_t i = 0; i < reader->part_count; i++)
 		part_read(&levels->at[1 + i], reader, &reader->parts[i]);

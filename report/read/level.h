@@ -36,6 +36,7 @@ struct hp_model_levels {
 	struct hp_model_level at[1 + HP_LEVELS_MAX];
 	uint32_t count;
 	uint32_t refused;	/* requests for one more that were refused */
+	bool are_missing;	/* the session has others, which are not in this file */
 };
 
 void hp_levels_read(struct hp_model_levels *levels, const struct hp_reader *reader);

@@ -374,8 +374,11 @@ static char *counted(char *text, uint64_t count, const char *what)
 		     : text;
 }
 
-static char *program_remark(const struct hp_program *program)
+static char *program_remark(const struct hp_report *report, const struct hp_program *program)
 {
+	const char *end = report->model.levels.are_missing
+				  ? "dropped rights: the rest is not in this file"
+				  : "not recorded after dropping rights";
 	struct hp_text_cell cell;
 	/* The first process lasts as long as all of them: it says nothing about the others. */
 	bool is_mixed = program->root_runs && program->runs > program->root_runs;
@@ -386,7 +389,7 @@ static char *program_remark(const struct hp_program *program)
 			     : hp_xprintf("%s each%s", hp_format_time(&cell, wall_ns / runs),
 					  is_mixed ? " besides the first" : "");
 
-	text = counted(text, program->elsewhere, "dropped rights: the rest is not in this file");
+	text = counted(text, program->elsewhere, end);
 	text = counted(text, program->failed, "failed");
 	text = counted(text, program->unknown, "ended unseen");
 	text = counted(text, program->running, "still running");
@@ -426,7 +429,7 @@ static void programs_make(struct hp_report *report, struct part *part)
 		row->name = from->runs > 1 ? hp_xprintf("%s " TIMES "%s", name,
 							hp_format_count(&cell, from->runs))
 					   : hp_xstrdup(name);
-		row->remark = program_remark(from);
+		row->remark = program_remark(report, from);
 		free(name);
 	}
 	part->about = hp_xprintf("%s in all, by the CPU time of their programs%s",
