@@ -435,6 +435,11 @@ static void programs_make(struct hp_report *report, struct part *part)
 	part->about = hp_xprintf("%s in all, by the CPU time of their programs%s",
 				 hp_format_count(&cell, programs->runs),
 				 programs->count > shown ? "; the first of them" : "");
+	if (programs->unrecorded)
+		part->about = joined(part->about,
+				     hp_xprintf("%s more not recorded",
+						hp_format_count(&cell, programs->unrecorded)),
+				     "; ");
 }
 
 /* --- all of it --- */

@@ -373,7 +373,8 @@ static const char *after(struct hp_report *report)
 			    unmeasured == 1 ? "its" : "their"));
 	if (programs->unrecorded)
 		say(report,
-		    hp_xprintf("%s %s not recorded: static, or with other privileges.",
+		    hp_xprintf("%s %s not recorded: static, with other privileges, or started "
+			       "without LD_PRELOAD.",
 			       hp_format_count(&cell, programs->unrecorded),
 			       programs->unrecorded == 1 ? "program was" : "programs were"));
 	/* Of those that were killed, only some of it is known. */
