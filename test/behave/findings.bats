@@ -359,6 +359,45 @@ alone_as_usual()
 	jq -e '[.offcpu.data[].on] | index("child") | not' "$T/said"
 }
 
+@test "findings: a thread that is only woken up now and then does not starve" {
+	compile wakes -O1 -fno-instrument-functions <<-'END'
+		#include <pthread.h>
+		#include <unistd.h>
+		static int queue[2];
+		static volatile long sum;
+		static void *finalize(void *none)
+		{
+			char byte;
+			while (read(queue[0], &byte, 1) > 0)
+				;
+			return none;
+		}
+		static void compute(long steps)
+		{
+			for (long i = 0; i < steps; i++)
+				sum += i;
+		}
+		int main(void)
+		{
+			pthread_t thread;
+			if (pipe(queue) || pthread_create(&thread, NULL, finalize, NULL))
+				return 1;
+			for (int i = 0; i < 40; i++) {
+				compute(20000000);
+				if (write(queue[1], "x", 1) != 1)
+					return 2;
+			}
+			close(queue[1]);
+			return pthread_join(thread, NULL);
+		}
+	END
+	HOTPATH_REPORT=findings,channels HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/said \
+		"$HP_RUN" "$T/wakes"
+	jq -c '.channels.data, .findings' "$T/said"
+	jq -e '[.channels.data[] | select(.type_name == "pipe").received_count] == [40]' "$T/said"
+	jq -e '.findings == []' "$T/said"
+}
+
 @test "findings: text + more copies the text, and moves no elements" {
 	cat >"$T/join.cc" <<-'END'
 		#include <string>

@@ -14,6 +14,19 @@
 #define STARVED_MIN 0.3	/* of the wall time */
 #define BUSY_MIN 0.7	/* of it, for the writer */
 #define READER_MAX 0.3	/* of it, for all others */
+#define READER_MIN 0.05	/* of it, for readers of single bytes */
+
+/*
+ * Runtimes wake up a thread for signals or finalizers by a byte in a pipe. That thread is no stage
+ * of the work, and waits most of the time as it should.
+ */
+static bool only_wakes(const struct hp_survey *survey, const struct hp_channel_row *row)
+{
+	struct hp_queue_side readers = hp_queue_receivers(survey, row);
+
+	return row->received_bytes <= row->received_count && readers.most &&
+	       (double)readers.most->ran_ns < READER_MIN * survey->wall_ns;
+}
 
 static void find(struct hp_survey *survey)
 {
@@ -38,7 +51,7 @@ static void find(struct hp_survey *survey)
 	    busiest.first_ns < BUSY_MIN * survey->wall_ns ||
 	    busiest.second_ns > READER_MAX * survey->wall_ns ||
 	    /* As busy, but for want of a core. */
-	    busiest.second_wanted_ns > BUSY_MIN * survey->wall_ns ||
+	    busiest.second_wanted_ns > BUSY_MIN * survey->wall_ns || only_wakes(survey, row) ||
 	    !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add(survey, &hp_rule_queue_empty,
@@ -72,8 +85,8 @@ const struct hp_rule hp_rule_queue_empty = {
 	.pattern =
 		"Readers of a pipe or queue inside one process wait for messages for at least 30% "
 		"of the wall time, the thread that writes is busy for at least 70% of it, and no "
-		"other thread is for more than 30%, or would be with more cores.  The gain is the busy thread's work on all "
-		"cores.",
+		"other thread is for more than 30%, or would be with more cores.  If messages are single bytes, a reader runs for at "
+		"least 5%.  The gain is the busy thread's work on all cores.",
 	.wrong = "The work of the busy thread cannot be divided.",
 	.verify = "Add a second writer, and compare both with hotpath compare.",
 };
