@@ -87,7 +87,7 @@ static const char *open_dwfl(struct hp_symbol_file *file)
 	dw->dwfl_report_end(file->dwfl, NULL, NULL);
 	if (!file->module || !dw->dwfl_module_getelf(file->module, &file->bias)) {
 		file->module = NULL;
-		return "cannot be read";
+		return "is not a valid ELF file";
 	}
 	fault = recorded->build_id_size ? check_build_id(file->module, recorded)
 					: check_inode(recorded, file->created_unix_ns);
