@@ -179,7 +179,7 @@ static void threads_read(struct hp_stack_known *recorded, pid_t pid)
 		if (locks->waits[i].pid == (uint32_t)pid)
 			wait_add(recorded, locks, &locks->waits[i]);
 	for (size_t i = 0; i < locks->hold_count; i++)
-		if (locks->holds[i].pid == (uint32_t)pid)
+		if (locks->holds[i].pid == (uint32_t)pid && !locks->holds[i].is_left)
 			hold_add(recorded, locks, &locks->holds[i]);
 }
 

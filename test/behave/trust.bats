@@ -374,7 +374,7 @@ dropped()
 	# rights by then.
 	chmod a+x "$BATS_RUN_TMPDIR"
 	# shellcheck disable=SC2086
-	HOTPATH_KEEP=0 HOTPATH_REPORT=timing,leaks,alloc-sites HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json \
+	HOTPATH_KEEP=0 HOTPATH_REPORT=timing,leaks,alloc-sites,waiting HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/json \
 		$run "$T/drop" "$@" >"$T/out" 2>"$T/err" || status=$?
 	[ $status = 3 ]
 	[ "$(calls_of "$T/json" prepared)" = 10 ]
@@ -423,6 +423,8 @@ dropped()
 		spins=$(awk '/^spins/ { print $2 }' "$T/out")
 		told=$(calls_of "$T/json" spins)
 		[ "$told" != null ] || told=0
+		# What they waited for when the rights were dropped is over: they have ended.
+		jq -e '.waiting.data == []' "$T/json"
 		[ "$told" -le "$spins" ]
 		# Each of them had at least one slow hook.
 		[ $((spins - told)) -le $((spins / 2 + 100)) ]

@@ -78,7 +78,7 @@ static void holds_make(struct build *b, const struct hp_locks *locks)
 				.lock = hold->lock,
 				.at = hold->at,
 				.start_ns = raw_ns(model, hold->start),
-				.end_ns = raw_ns(model, locks->end_ticks),
+				.end_ns = raw_ns(model, hold->end),
 			};
 	}
 	if (b->hold_count)

@@ -101,6 +101,7 @@ static void read_processes(struct hp_lock_build *b)
 		if (set.thread_count > HP_THREADS_MAX)
 			b->locks->birthless += set.thread_count - HP_THREADS_MAX;
 		read_locks(b, set.locks);
+		b->process = &process;
 		hp_lock_read_waiters(b, set.waiters, process.modules);
 		hp_lock_read_births(b, set.threads, process.modules);
 	}

@@ -67,6 +67,8 @@ struct hp_lock_hold {
 	uint64_t address;
 	struct hp_lock_place at;
 	uint64_t start;	/* ticks; 0 = not known */
+	uint64_t end;	/* ticks; of its process's record */
+	bool is_left;	/* what the thread did later is in another record */
 };
 
 /* One long hold; it stands for `every` of its thread. */

@@ -8,6 +8,8 @@
 #include "report/section/wait/lock.h"
 #include "report/base/map.h"
 
+struct hp_process;
+
 /* The code's place in a process that still has it. */
 struct hp_lock_module {
 	uint64_t offset;	/* of its record */
@@ -25,6 +27,7 @@ struct hp_lock_build {
 	struct hp_map uses;	/* offset of a hp_use -> place of its lock + 1 */
 	struct hp_map objects;	/* offset of a hp_object -> place in model->objects, or HP_NONE */
 	uint32_t waiter;	/* number of the one being read, from 1 */
+	const struct hp_process *process;	/* of that one */
 	size_t room;
 	size_t contest_room;
 	size_t hold_room;

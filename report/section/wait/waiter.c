@@ -110,15 +110,19 @@ static void add_pending(struct hp_lock_build *b, const struct hp_waiter *waiter,
 		add_contest(b, &record, 1, held->waited, held->waited);
 }
 
-/* The last moment of the thread's process that is known. */
-static uint64_t end_of(const struct hp_lock_build *b, const struct hp_waiter *waiter)
+/* The last moment of the process being read that is known. */
+static uint64_t process_end(const struct hp_lock_build *b)
 {
-	struct hp_process process;
+	return b->process->end_ticks ? b->process->end_ticks : b->model->end_ticks;
+}
 
-	if (hp_reader_copy(&b->model->reader, waiter->process, &process, sizeof(process)) &&
-	    process.end_ticks)
-		return process.end_ticks;
-	return b->model->end_ticks;
+/*
+ * Its threads went on after what this waiter says: the process dropped privileges and continues in
+ * another segment, or a later one has the record.
+ */
+static bool is_left(const struct hp_lock_build *b, const struct hp_waiter *waiter)
+{
+	return b->process->ending == HP_ENDING_DROP || b->process->pid != waiter->pid;
 }
 
 /* A hold that has not ended: since when is it known? 0 = at no time. */
@@ -144,7 +148,7 @@ static uint64_t held_since(struct hp_lock_build *b, const struct hp_held *held, 
 static void add_open(struct hp_lock_build *b, const struct hp_waiter *waiter,
 		     const struct hp_held *held, struct hp_lock_sum *sum, uint64_t mark_at)
 {
-	uint64_t end = end_of(b, waiter);
+	uint64_t end = process_end(b);
 	uint64_t since = held_since(b, held, held->use - waiter->base, mark_at, end);
 
 	hp_lock_sum_open(sum, since && since < end ? (double)(end - since) : 0, held->start != 0);
@@ -171,6 +175,8 @@ static void read_held(struct hp_lock_build *b, const struct hp_waiter *waiter, u
 			.address = held->address,
 			.at = hp_lock_build_plain(b, modules, held->at),
 			.start = held->start,
+			.end = process_end(b),
+			.is_left = is_left(b, waiter),
 		};
 		if (held->start && held->waited)
 			add_pending(b, waiter, held, lock - 1, side);
@@ -185,7 +191,7 @@ static void read_wait(struct hp_lock_build *b, const struct hp_waiter *waiter, u
 	struct hp_locks *locks = b->locks;
 	const uint32_t *lock = hp_map_find(&b->rows, waiter->lock);
 
-	if (!waiter->since || !lock || !*lock || waiter->side >= HP_SIDES)
+	if (!waiter->since || !lock || !*lock || waiter->side >= HP_SIDES || is_left(b, waiter))
 		return;
 	locks->waits =
 		hp_xgrow(locks->waits, locks->wait_count, &b->wait_room, sizeof(*locks->waits));

@@ -28,7 +28,7 @@ static const struct hp_lock_hold *hold_for(const struct hp_locks *locks,
 	for (size_t i = 0; i < locks->hold_count; i++) {
 		const struct hp_lock_hold *hold = &locks->holds[i];
 
-		if (hold->pid != wait->pid || hold->address != wait->address)
+		if (hold->is_left || hold->pid != wait->pid || hold->address != wait->address)
 			continue;
 		if (hold->tid == wait->holder)
 			return hold;
