@@ -353,7 +353,9 @@ static bool make_session(const struct hp_settings *settings)
 	if (error) {
 		hp_say("not profiled: ", hp_segment.failed ? hp_segment.failed : "no shared memory",
 		       ": ", reason(error),
-		       "; HOTPATH_SEGMENT_SIZE or HOTPATH_SEGMENT_PATH may help", NULL);
+		       error == -EEXIST ? "; remove that file, or name another"
+					: "; HOTPATH_SEGMENT_SIZE or HOTPATH_SEGMENT_PATH may help",
+		       NULL);
 		hp_segment.header = NULL;
 		return false;
 	}

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "report/command/command.h"
@@ -19,6 +20,7 @@
 #include "report/export/profile.h"
 
 #define FAULTS_MAX 10	/* told */
+#define TEXT_MAX (UINT64_C(1) << 30)
 
 struct check {
 	const char *path;
@@ -247,18 +249,30 @@ static void profile_check(struct check *c, const cJSON *profile)
 		       version->valueint, cJSON_GetArraySize(threads), c->samples, c->markers);
 }
 
+/* NULL = not possible, which was reported. A device may never end. */
+static gzFile file_open(const char *path)
+{
+	struct stat about;
+	bool is_device =
+		stat(path, &about) == 0 && (S_ISCHR(about.st_mode) || S_ISDIR(about.st_mode));
+	gzFile in = is_device ? NULL : gzopen(path, "rb");
+
+	if (!in)
+		fprintf(stderr, "hotpath check: %s: %s\n", path,
+			is_device ? "not a file" : strerror(errno));
+	return in;
+}
+
 /* The file's text, unpacked if necessary; NULL = it cannot be read, which was reported. */
 static char *read_whole(const char *path)
 {
-	gzFile in = gzopen(path, "rb");
+	gzFile in = file_open(path);
 	char *text = NULL;
 	size_t size = 0, room = 0;
 	int got = 0;
 
-	if (!in) {
-		fprintf(stderr, "hotpath check: %s: %s\n", path, strerror(errno));
+	if (!in)
 		return NULL;
-	}
 	do {
 		size += (size_t)got;
 		if (room - size < 65536) {
@@ -266,11 +280,13 @@ static char *read_whole(const char *path)
 			text = hp_xrealloc(text, room, 1);
 		}
 		got = gzread(in, text + size, 65535);
-	} while (got > 0);
+	} while (got > 0 && size < TEXT_MAX);
 	text[size] = 0;
 	if (gzclose(in) == Z_OK && got == 0)
 		return text;
-	fprintf(stderr, "hotpath check: %s: cannot unpack: damaged or truncated\n", path);
+	fprintf(stderr, "hotpath check: %s: %s\n", path,
+		got > 0 ? "more than 1 GiB of text: no browser can show it"
+			: "cannot unpack: damaged or truncated");
 	free(text);
 	return NULL;
 }

@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "report/base/memory.h"
 #include "report/base/option.h"
 #include "report/base/place.h"
 #include "report/command/follow.h"
@@ -90,6 +91,7 @@ struct run {
 	struct hp_program program;
 	struct hp_segment segment;
 	struct hp_session session;
+	char *preloaded;	/* LD_PRELOAD without us; NULL = not set */
 	bool has_session;
 	char **arguments;	/* of the program */
 	char **with_shell;	/* the same for /bin/sh */
@@ -149,11 +151,12 @@ static int parse(struct run *run, int argc, char **argv)
 
 /* ---- the session ---- */
 
-static bool preload(const char *library)
+static bool preload(struct run *run, const char *library)
 {
 	const char *others = getenv("LD_PRELOAD");
 	char *value;
 
+	run->preloaded = others ? hp_xstrdup(others) : NULL;
 	if (strpbrk(library, ": ")) {
 		hp_tell("hotpath: LD_PRELOAD cannot hold '%s': it has a blank or a colon; "
 			"HOTPATH_LIB may name a link to it\n",
@@ -168,9 +171,17 @@ static bool preload(const char *library)
 	return true;
 }
 
+/* The library tries again by itself, except where it would say the same once more. */
 static bool refuse(struct run *run, const char *what, int error)
 {
-	hp_tell("hotpath: not profiled: %s: %s\n", what, strerror(-error));
+	bool is_there = error == -EEXIST;
+
+	hp_tell("hotpath: not profiled: %s: %s%s\n", what, strerror(-error),
+		is_there ? "; remove that file, or name another" : "");
+	if (is_there && run->preloaded)
+		setenv("LD_PRELOAD", run->preloaded, 1);
+	else if (is_there)
+		unsetenv("LD_PRELOAD");
 	hp_session_release(&run->session);
 	hp_segment_release(&run->segment);
 	return false;
@@ -192,7 +203,7 @@ static bool start_session(struct run *run)
 	hp_place_folder(folder);
 	if (!hp_place_library(path, folder))
 		return refuse(run, path, -ENOENT);
-	if (!run->program.would_end && !preload(path))
+	if (!run->program.would_end && !preload(run, path))
 		return false;
 	int error = hp_segment_create(&run->segment, &wish);
 	if (error)

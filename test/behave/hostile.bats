@@ -116,3 +116,15 @@ bounded()
 		bounded $((1 << 30)) "$seed" 0 0.3
 	done
 }
+
+@test "hostile: a device or a folder in place of a file is refused at once, with one message" {
+	local file
+	for file in /dev/zero "$T"; do
+		run timeout 20 "$HP_BUILD/hotpath" check "$file"
+		[ "$output" = "hotpath check: $file: not a file" ]
+		[ "$status" = 1 ]
+	done
+	# Said once, not by the library as well, and what was preloaded stays.
+	run env LD_PRELOAD=libm.so.6 "$HP_BUILD/hotpath" run --segment "$T" sh -c 'echo "$LD_PRELOAD"'
+	[ "$output" = "hotpath: not profiled: HOTPATH_SEGMENT_PATH: File exists; remove that file, or name another"$'\n'libm.so.6 ]
+}
