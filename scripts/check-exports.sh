@@ -18,7 +18,7 @@ by_another="reallocarray execl execle execlp execv execvp wait waitpid wait3 eve
 stand_ins()
 {
 	sed -n 's/^[[:space:]]*X([^,]*,[[:space:]]*\([A-Za-z0-9_]*\),.*/\1/p' $real
-	sed -n 's/.*HP_ABSENT("\([a-z_]*\)").*/\1/p' "$preload"/*/*.c
+	sed -n 's/.*HP_ABSENT("\([A-Za-z_]*\)").*/\1/p' "$preload"/*/*.c
 	printf '%s\n' $by_another
 }
 

@@ -448,7 +448,8 @@ void hp_leave_below(uintptr_t cfa)
 	me = hp_local();
 	if (is_slow_path_left(me, cfa))
 		hp_leave_recover(me);
-	if (me->state != HP_THREAD_OPEN || cfa < me->stack->low || cfa > me->stack->high)
+	if (me->state != HP_THREAD_OPEN || cfa < me->stack->low || cfa > me->stack->high ||
+	    me->top[-1].cfa >= cfa)
 		return;
 	since = hp_clock(me);
 	hp_gate_shut(me);

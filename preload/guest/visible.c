@@ -37,7 +37,7 @@ struct library {
 /* The first that fits. */
 static const struct library libraries[] = {
 	{ "uv_", true },	{ "g_thread_pool_", true }, { "g_", false },
-	{ "io_uring_", false }, { "__io_uring_", false },
+	{ "io_uring_", false }, { "__io_uring_", false },   { "_Unwind_", false },
 };
 
 static const struct library *library_of(const char *name)

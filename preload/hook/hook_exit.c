@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "preload/call/leave.h"
+#include "preload/guest/absent.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
@@ -246,4 +247,26 @@ HP_EXPORT HP_NORETURN void __longjmp_chk(jmp_buf buffer, int value)
 	hp_leave_below(jump_target(buffer));
 	hp_real()->__longjmp_chk(buffer, value);
 	__builtin_unreachable();
+}
+
+/*
+ * Of the unwinder, in libgcc_s or libunwind. A frame's personality routine says here where the frame
+ * continues: in a handler, or in code that cleans up. The calls below it are gone. gcc's code calls
+ * their exit hooks, clang's does not; a callee of the handler's function with a larger frame would
+ * then count as a callee of the function that threw.
+ */
+static struct hp_absent set_ip_real = HP_ABSENT("_Unwind_SetIP");
+static struct hp_absent get_cfa_real = HP_ABSENT("_Unwind_GetCFA");
+
+void _Unwind_SetIP(void *context, uintptr_t ip);
+HP_EXPORT void _Unwind_SetIP(void *context, uintptr_t ip)
+{
+	void *real = hp_absent_real(&set_ip_real, HP_CALLER);
+	/* The frame's stack pointer. */
+	void *get_cfa = real ? hp_absent_beside(&get_cfa_real, real) : NULL;
+
+	if (get_cfa)
+		hp_leave_below(((uintptr_t(*)(void *))(uintptr_t)get_cfa)(context));
+	if (real)
+		((void (*)(void *, uintptr_t))(uintptr_t)real)(context, ip);
 }

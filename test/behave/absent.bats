@@ -52,7 +52,7 @@ weak()
 	cat >"$T/seen.c" <<-'END'
 		#include <stdio.h>
 		#define NAMES(X) X(uv_run) X(uv_queue_work) X(uv_fs_read) X(event_base_loop) X(sqlite3_step) \
-			X(g_mutex_lock) X(g_task_new) X(g_thread_pool_push) X(io_uring_submit) X(malloc)
+			X(g_mutex_lock) X(g_task_new) X(g_thread_pool_push) X(io_uring_submit) X(_Unwind_SetIP) X(malloc)
 		#define DECLARE(name) int name() __attribute__((weak));
 		#define SHOW(name) printf("%s %d %d\n", #name, &name != 0, data_##name != 0);
 		#define DATA(name) static int (*volatile data_##name)() = name;

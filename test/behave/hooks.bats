@@ -144,6 +144,46 @@ true_counts()
 	true_counts throw exceptions 5000
 }
 
+# clang's code calls no exit hook when an exception leaves a function.
+@test "hooks: a call after a caught exception is not a callee of the function that threw" {
+	local compiler
+	for compiler in gcc clang; do
+		LANGUAGE=c++ CC=$compiler compile caught."$compiler" -lstdc++ <<-'END'
+			extern "C" __attribute__((noinline)) int thrower(int i)
+			{
+				if (i % 2)
+					throw i;
+				return i;
+			}
+			extern "C" __attribute__((noinline)) int next(int i)
+			{
+				volatile char larger_frame[4096] = { 1 };
+				return larger_frame[0] + i;
+			}
+			extern "C" __attribute__((noinline)) int catcher(void)
+			{
+				int sum = 0;
+				for (int i = 0; i < 1000; i++) {
+					try {
+						sum += thrower(i);
+					} catch (int) {
+					}
+					sum += next(i);
+				}
+				return sum;
+			}
+			int main()
+			{
+				return catcher() == 0;
+			}
+		END
+		HOTPATH_REPORT=calltree watched "$T/caught.$compiler"
+		jq -c '.calltree.tree as $tree | $tree[] | select(.name == "next") | .parent as $parent |
+			[.calls, ($tree[] | select(.id == $parent) | .name)]' "$T/report" | tee "$T/parents"
+		[ "$(cat "$T/parents")" = '[1000,"catcher"]' ]
+	done
+}
+
 @test "hooks: pthread_exit through C++ frames" {
 	true_counts throw exits 200 -- parallel
 }

@@ -34,6 +34,7 @@
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+#include <unwind.h>
 
 void __cxa_finalize(void *object);
 
@@ -648,6 +649,13 @@ static void hooks(void)
 	}
 }
 
+static _Unwind_Reason_Code continue_here(struct _Unwind_Context *context, void *unused)
+{
+	(void)unused;
+	CALL(_Unwind_SetIP, P(context), _Unwind_GetIP(context));
+	return _URC_END_OF_STACK;
+}
+
 /* The report of behind.c. */
 static void misaligned(void)
 {
@@ -684,6 +692,7 @@ int main(int argc, char **argv)
 		descriptors();
 		messages();
 		jumps();
+		_Unwind_Backtrace(continue_here, NULL);
 		endings();
 		glib();
 		uring();
