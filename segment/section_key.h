@@ -37,6 +37,7 @@
 #define HP_KEY_FUTURES "futures"
 #define HP_KEY_THREADS "threads"
 #define HP_KEY_THREAD_STATES "thread-states"
+#define HP_KEY_PROCESSES "processes"
 #define HP_KEY_DEBUG "debug"
 
 /*
@@ -75,7 +76,7 @@
 	LATER(http, "http") \
 	LATER(server, "server") \
 	LATER(io, "io") \
-	NOW(processes, "processes") \
+	NOW(processes, HP_KEY_PROCESSES) \
 	NOW(threads, HP_KEY_THREADS) \
 	NOW(thread_states, HP_KEY_THREAD_STATES) \
 	NOW(loops, HP_KEY_LOOPS) \

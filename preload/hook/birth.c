@@ -30,6 +30,7 @@
 #include "segment/section_key.h"
 
 static bool is_wanted;
+static bool counts_forks;	/* a child that does nothing that is recorded counts, too */
 static int end_number = -1;	/* of preload/thread/end.h */
 
 static struct hp_free_list ended;	/* struct hp_birth of ended threads */
@@ -111,6 +112,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 		    hp_settings_asks(settings, HP_KEY_FUTURES) ||
 		    hp_settings_asks(settings, HP_KEY_POOLS) ||
 		    hp_settings_asks(settings, HP_KEY_LOOPS);
+	counts_forks = is_wanted || hp_settings_asks(settings, HP_KEY_PROCESSES);
 	if (is_wanted)
 		end_number = hp_end_new(end);
 }
@@ -247,7 +249,7 @@ uint64_t hp_birth_forks(void)
 		hp_self_open();
 		errno = saved;
 	}
-	return is_wanted ? hp_self_boot_ns() : 0;
+	return counts_forks ? hp_self_boot_ns() : 0;
 }
 
 void hp_birth_forked(uint64_t forks)
@@ -255,7 +257,7 @@ void hp_birth_forked(uint64_t forks)
 	int saved;
 
 	/* In a child of a resolver even errno does not work. */
-	if (!is_wanted || hp_is_confined())
+	if (!counts_forks || hp_is_confined())
 		return;
 	saved = errno;
 	hp_self_open_forked(forks);

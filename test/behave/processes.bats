@@ -87,6 +87,25 @@ reported()
 	reported 'head["unrecorded_count"] == 0'
 }
 
+@test "processes: children that do nothing count, also if this section is named alone" {
+	compile forks -fno-instrument-functions <<-'EOF'
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			for (int i = 0; i < 5; i++)
+				if (!fork())
+					_exit(0);
+			while (wait(NULL) > 0)
+				;
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=processes HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/report \
+		LD_PRELOAD=$HP_LIB "$T/forks"
+	[ "$(jq '.processes.raw[] | select(.name == "forks") | .runs' "$T/report")" = 6 ]
+}
+
 @test "processes: CPU time and the largest size are each program's own" {
 	"$HP_RUN" "$T/parent" 90000000 "$T/child" 5 20 8 0 >"$BATS_TEST_TMPDIR/said"
 	said=$(awk '{ sum += $1 } END { printf "%d", sum }' "$BATS_TEST_TMPDIR/said")
