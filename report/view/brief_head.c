@@ -393,7 +393,25 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 	fputc('\n', out);
 }
 
-/* Missing names, if that matters: the file without symbols with the most CPU time. */
+/* Why the row has no name, and what helps; NULL = it has one. */
+static const char *nameless_reason(const struct hp_report *report, const struct hp_answer_cpu *row,
+				   uint32_t object)
+{
+	const char *file;
+
+	if (object == HP_NONE || row->name[0] != '[')
+		return NULL;
+	if (report->model.objects[object].kind == HP_OBJECT_ANONYMOUS)
+		return strcmp(row->name, HP_CPU_ANONYMOUS) == 0
+			       ? "has no names: let the JIT compiler write /tmp/perf-PID.map"
+			       : NULL;
+	file = hp_model_object_name(&report->model, object);
+	return *file && strncmp(row->name + 1, file, strlen(file)) == 0
+		       ? "has no symbols: its debug package has them, or a build without strip"
+		       : NULL;
+}
+
+/* Missing names, if that matters: the code without them with the most CPU time. */
 static void nameless_write(struct hp_report *report, const struct hp_answer *answer,
 			   const struct hp_look *look, FILE *out)
 {
@@ -403,17 +421,12 @@ static void nameless_write(struct hp_report *report, const struct hp_answer *ans
 		const struct hp_answer_cpu *row = &answer->cpu[i];
 		uint32_t object =
 			row->function == HP_NONE ? HP_NONE : cpu->functions[row->function].object;
-		const char *file =
-			object == HP_NONE ? NULL : hp_model_object_name(&report->model, object);
+		const char *reason = nameless_reason(report, row, object);
 		struct line line = line_begin(look, out);
 
-		if (!file || !*file || row->name[0] != '[' ||
-		    strncmp(row->name + 1, file, strlen(file)) != 0 ||
-		    (double)row->ns < NAMELESS_MIN * (double)answer->cpu_ns)
+		if (!reason || (double)row->ns < NAMELESS_MIN * (double)answer->cpu_ns)
 			continue;
-		line_add(&line, hp_xprintf("%s has no symbols: its debug package has them, or a "
-					   "build without strip",
-					   row->name));
+		line_add(&line, hp_xprintf("%s %s", row->name, reason));
 		fputc('\n', out);
 		return;
 	}

@@ -118,7 +118,7 @@ static uint32_t function_unknown(struct hp_cpu_build *b, uint32_t object)
 	if (!o)
 		name = hp_xstrdup("[unknown]");
 	else if (o->kind == HP_OBJECT_ANONYMOUS)
-		name = hp_xstrdup("[made at run time]");
+		name = hp_xstrdup(HP_CPU_ANONYMOUS);
 	else if (o->path[0] == '[')
 		name = hp_xstrdup(o->path);
 	else

@@ -21,6 +21,8 @@
 #include "report/section/core/report.h"
 #include "report/section/core/section.h"
 
+#define HP_CPU_ANONYMOUS "[made at run time]"	/* name of code of a JIT compiler without names */
+
 struct hp_cpu_function {
 	char *name;	/* as shown to people */
 	uint32_t object;	/* HP_NONE = none */
