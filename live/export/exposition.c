@@ -158,11 +158,12 @@ void hp_sample(struct hp_exposition *to, const struct hp_label_pair *labels, dou
 static double spread_count(const struct hp_values *values, const struct hp_bounds *bounds,
 			   uint64_t *counts)
 {
+	uint64_t room[HP_GROUP_SIZE];
 	double sum = 0;
 
 	counts[0] += values->zeros;
 	for (unsigned g = 0; g < HP_GROUPS; g++) {
-		const uint64_t *group = values->histogram->groups[g];
+		const uint64_t *group = hp_histogram_see(values->histogram, g, room);
 
 		for (unsigned i = 0; group && i < HP_GROUP_SIZE; i++) {
 			double value = (double)hp_bucket_value(g, i) * values->unit;

@@ -48,7 +48,7 @@ struct hp_exposition {
 
 /* Values of a histogram: `zeros` are further values of 0; NULL groups are empty. */
 struct hp_values {
-	const struct hp_model_histogram *histogram;
+	const struct hp_histogram *histogram;
 	double unit; /* seconds, or other units of the family, of each counted one */
 	uint64_t zeros;
 };

@@ -160,8 +160,7 @@ static void functions_write(struct metrics *m)
 	hp_family_begin(&m->to, HP_FAMILY_HISTOGRAM, "hotpath_function_duration_seconds",
 			"Duration of calls of each instrumented function, callees included.");
 	for (size_t i = 0; i < count; i++) {
-		const struct hp_model_histogram *histogram =
-			hp_model_histogram(&report->model, list[i]);
+		const struct hp_histogram *histogram = hp_model_histogram(&report->model, list[i]);
 		const struct hp_values values = { histogram, report->model.ns_per_tick / 1e9, 0 };
 
 		labels[0].value = names[i];

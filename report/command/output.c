@@ -143,11 +143,35 @@ static int claim(const struct hp_output *output)
 	return ftruncate(output->fd, 0) < 0 ? say_unwritten(strerror(errno)) : 0;
 }
 
-int hp_output_begin(struct hp_output *output, char *text, size_t size)
+/* open_memstream clears the memory that it asks for in advance; this only uses what the text needs. */
+static ssize_t collect(void *cookie, const char *bytes, size_t size)
 {
-	output->text = text;
-	output->size = size;
-	output->done = 0;
+	struct hp_output *output = cookie;
+	char *text = output->text;
+
+	if (size > output->room - output->size) {
+		size_t room = (output->size + size) * 2;
+
+		text = realloc(text, room);
+		if (!text)
+			return 0;
+		output->text = text;
+		output->room = room;
+	}
+	memcpy(text + output->size, bytes, size);
+	output->size += size;
+	return (ssize_t)size;
+}
+
+FILE *hp_output_stream(struct hp_output *output)
+{
+	const cookie_io_functions_t functions = { .write = collect };
+
+	return fopencookie(output, "w", functions);
+}
+
+int hp_output_begin(struct hp_output *output)
+{
 	if (output->fd < 0)
 		return 0;
 	int status = claim(output);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct hp_output {
 	int fd;	/* -1 = a pipe without a reader yet */
@@ -18,6 +19,7 @@ struct hp_output {
 	uint64_t patience_ms;	/* limit without any reader; 0 = no limit */
 	char *text;
 	size_t size;
+	size_t room;
 	size_t done;
 };
 
@@ -30,11 +32,11 @@ int hp_output_file(const char *path);
  */
 void hp_output_open(struct hp_output *output, const char *path, int usual, uint64_t patience_ms);
 
-/*
- * Takes over `text`, and writes the part that fits without waiting.  Returns 0 or an
- * exit status.
- */
-int hp_output_begin(struct hp_output *output, char *text, size_t size);
+/* A stream that collects the text; the caller closes it. NULL = out of memory. */
+FILE *hp_output_stream(struct hp_output *output);
+
+/* Writes the part of the text that fits without waiting.  Returns 0 or an exit status. */
+int hp_output_begin(struct hp_output *output);
 
 /* True if nothing is left. */
 bool hp_output_is_done(const struct hp_output *output);

@@ -370,35 +370,30 @@ static void output_open(struct hp_output *output, const struct ask *ask)
 		       is_end ? hp_trial_most_ms() : 0);
 }
 
-/* The report as text; NULL = out of memory. */
-static char *render(struct hp_report *report, const struct ask *ask, int fd, size_t *size)
+/* False = out of memory. */
+static bool render(struct hp_report *report, const struct ask *ask, struct hp_output *output)
 {
-	struct hp_look look = hp_look_of(fd, &ask->settings);
-	char *text = NULL;
-	FILE *out = open_memstream(&text, size);
+	struct hp_look look = hp_look_of(output->fd, &ask->settings);
+	FILE *out = hp_output_stream(output);
+	bool is_whole;
 
 	if (!out)
-		return NULL;
+		return false;
 	if (ask->is_folded)
 		hp_folded_write(report, out);
 	else if (ask->settings.format == HP_FORMAT_TABLE)
 		hp_text_write(report, &look, out);
 	else
 		hp_json_write(report, ask->settings.format == HP_FORMAT_JSON_PRETTY, out);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	is_whole = !ferror(out);
+	return fclose(out) == 0 && is_whole;
 }
 
 /* The part that fits without waiting. */
 static int print(struct hp_report *report, const struct ask *ask, struct hp_output *output)
 {
-	size_t size = 0;
-	char *text = render(report, ask, output->fd, &size);
-
-	if (text)
-		return hp_output_begin(output, text, size);
+	if (render(report, ask, output))
+		return hp_output_begin(output);
 	say_line(NULL, "cannot write the report: out of memory");
 	return HP_EXIT_FAILED;
 }
@@ -485,7 +480,7 @@ static int export(struct hp_report *report, const struct ask *ask)
 		return HP_EXIT_FAILED;
 	}
 	output_open(&output, ask);
-	hp_output_begin(&output, NULL, 0);	/* a file is empty then, */
+	hp_output_begin(&output);	/* a file is empty then, */
 	hp_output_end(&output);	/* and a pipe has a reader */
 	error = ask->export->write(report, output.fd);
 	if (hp_output_close(&output) && !error)

@@ -34,20 +34,22 @@ static uint32_t place_of(const struct build *b, uint64_t at)
 
 /* --- ended calls --- */
 
-static void group_add(struct build *b, struct hp_model_histogram *to, unsigned group, uint64_t at)
+static void group_add(struct build *b, struct hp_histogram *to, unsigned group, uint64_t at)
 {
 	const uint64_t *counters =
 		hp_reader_see(&b->model->reader, at, HP_GROUP_SIZE * sizeof(*counters));
 
-	if (!counters || (!to->groups[group] && !hp_reader_group(&b->model->reader)))
+	bool is_new = !hp_histogram_counters(to, group);
+	uint64_t *sums;
+
+	if (!counters || (is_new && !hp_reader_group(&b->model->reader)))
 		return;
-	if (!to->groups[group])
-		to->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(*to->groups[group]));
+	sums = hp_histogram_group(to, group);
 	for (unsigned i = 0; i < HP_GROUP_SIZE; i++) {
 		uint64_t count;
 
 		memcpy(&count, &counters[i], sizeof(count));
-		to->groups[group][i] += count;
+		sums[i] += count;
 		to->total += count;
 	}
 }
@@ -102,15 +104,13 @@ static void spreads_add(struct build *b, struct hp_charge_sum *sum, const struct
 
 static void ones_add(struct hp_charge_sum *sum, unsigned kind, uint64_t ones)
 {
-	struct hp_model_histogram *to;
+	struct hp_histogram *to;
 
 	if (!ones)
 		return;
 	spreads_have(sum);
 	to = &sum->spreads[kind];
-	if (!to->groups[0])
-		to->groups[0] = hp_xcalloc(HP_GROUP_SIZE, sizeof(*to->groups[0]));
-	to->groups[0][1] += ones;
+	hp_histogram_group(to, 0)[1] += ones;
 	to->total += ones;
 	sum->sums[kind] += ones;
 	sum->least[kind] = 1;
@@ -227,8 +227,7 @@ void hp_charges_release(struct hp_charges *charges)
 		struct hp_charge_sum *sum = &charges->functions[i];
 
 		for (int kind = 0; sum->spreads && kind < HP_CHARGE_KINDS; kind++)
-			for (unsigned group = 0; group < HP_GROUPS; group++)
-				free(sum->spreads[kind].groups[group]);
+			hp_histogram_release(&sum->spreads[kind]);
 		free(sum->spreads);
 		free(sum->rings);
 	}
@@ -253,17 +252,6 @@ uint64_t hp_charge_calls(const struct hp_charge_sum *sum, enum hp_charge_kind ki
 	return sum->spreads ? sum->spreads[kind].total : 0;
 }
 
-static uint64_t value_at(const struct hp_model_histogram *spread, uint64_t rank)
-{
-	for (unsigned group = 0; group < HP_GROUPS; group++)
-		for (unsigned i = 0; spread->groups[group] && i < HP_GROUP_SIZE; i++) {
-			if (spread->groups[group][i] >= rank)
-				return hp_bucket_value(group, i);
-			rank -= spread->groups[group][i];
-		}
-	return UINT64_MAX;
-}
-
 double hp_charge_percentile(const struct hp_charge_sum *sum, enum hp_charge_kind kind,
 			    double percent)
 {
@@ -273,7 +261,8 @@ double hp_charge_percentile(const struct hp_charge_sum *sum, enum hp_charge_kind
 	if (!hp_charge_calls(sum, kind))
 		return -1;
 	rank += exact > (double)rank + 1e-6;
-	value = percent <= 0 ? sum->least[kind] : value_at(&sum->spreads[kind], rank ? rank : 1);
+	value = percent <= 0 ? sum->least[kind]
+			     : hp_histogram_value(&sum->spreads[kind], rank ? rank : 1);
 	if (value < sum->least[kind])
 		value = sum->least[kind];
 	if (value > sum->most[kind] || percent >= 100)

@@ -27,7 +27,7 @@ struct hp_charge_sum {
 	uint64_t most_bytes;	/* of a call */
 	uint64_t most_count;
 	bool has_most;
-	struct hp_model_histogram *spreads;	/* HP_CHARGE_KINDS of them; NULL = it was never charged */
+	struct hp_histogram *spreads;	/* HP_CHARGE_KINDS of them; NULL = it was never charged */
 	uint64_t least[HP_CHARGE_KINDS];	/* of the histogram; 0 = empty */
 	uint64_t most[HP_CHARGE_KINDS];
 	struct hp_charge_ring *rings;

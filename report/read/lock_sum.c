@@ -5,9 +5,9 @@
 #include "report/read/lock_sum.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "report/base/memory.h"
-#include "segment/histogram.h"
 #include "segment/layout/lock.h"
 
 #define Z 1.96	/* of a 95 % interval */
@@ -32,6 +32,20 @@ static double poisson_high(double count)
 	double root = 1 - 1 / (9 * (count + 1)) + Z / (3 * sqrt(count + 1));
 
 	return count > 0 ? (count + 1) * root * root * root : NONE_MAX;
+}
+
+static const struct hp_lock_rest *rest_of(const struct hp_lock_sum *sum)
+{
+	static const struct hp_lock_rest none;
+
+	return sum->rest ? sum->rest : &none;
+}
+
+static struct hp_lock_rest *rest_have(struct hp_lock_sum *sum)
+{
+	if (!sum->rest)
+		sum->rest = hp_xcalloc(1, sizeof(*sum->rest));
+	return sum->rest;
 }
 
 /* First parts of the others, estimated from the sampled ones. */
@@ -86,7 +100,7 @@ static void add_rest(struct hp_lock_sum *sum, const struct hp_use *use,
 {
 	uint64_t told = use->timed + samples;
 	double others = use->count > told ? (double)(use->count - told) : 0;
-	struct hp_lock_rest *rest = &sum->rest;
+	struct hp_lock_rest *rest = rest_have(sum);
 
 	sum->is_estimated = true;
 	if (!sums && use->sampled) {
@@ -116,10 +130,12 @@ void hp_lock_sum_add(struct hp_lock_sum *sum, const struct hp_use *use,
 
 void hp_lock_sum_open(struct hp_lock_sum *sum, double ticks, bool is_timed)
 {
+	struct hp_lock_rest *rest = rest_have(sum);
+
 	sum->is_estimated = true;
-	sum->rest.open += ticks;
-	sum->rest.open_most = larger(sum->rest.open_most, ticks);
-	sum->rest.open_untimed += !is_timed;
+	rest->open += ticks;
+	rest->open_most = larger(rest->open_most, ticks);
+	rest->open_untimed += !is_timed;
 }
 
 /*
@@ -128,7 +144,7 @@ void hp_lock_sum_open(struct hp_lock_sum *sum, double ticks, bool is_timed)
  */
 static void finish_open(struct hp_lock_sum *sum)
 {
-	const struct hp_lock_rest *rest = &sum->rest;
+	const struct hp_lock_rest *rest = rest_of(sum);
 	double gap = rest->open_untimed > 0 ? rest->gap_most + HP_LOCK_SHORT : 0;
 
 	sum->hold_ticks += rest->open;
@@ -166,7 +182,7 @@ static double both(double a, double b)
 
 void hp_lock_sum_finish(struct hp_lock_sum *sum, double clock_ticks, double most_ticks)
 {
-	const struct hp_lock_rest *rest = &sum->rest;
+	const struct hp_lock_rest *rest = rest_of(sum);
 	double error = clock_ticks * ((double)(sum->timed + sum->sampled) + rest->count);
 	double sure = sum->hold_ticks + rest->known, spread = Z * sqrt(rest->variance);
 	struct range looks = looks_range(rest);
@@ -193,6 +209,14 @@ void hp_lock_sum_finish(struct hp_lock_sum *sum, double clock_ticks, double most
 		sum->hold_high = larger(most_ticks, sum->hold_ticks);
 }
 
+void hp_lock_sum_release(struct hp_lock_sum *sum)
+{
+	hp_histogram_release(&sum->waits);
+	hp_histogram_release(&sum->holds);
+	free(sum->rest);
+	sum->rest = NULL;
+}
+
 bool hp_lock_sum_is_most_bound(const struct hp_lock_sum *sum)
 {
 	return sum->hold_most_high < 0 || sum->hold_most_high > CLOSE * (double)sum->hold_most;
@@ -200,8 +224,7 @@ bool hp_lock_sum_is_most_bound(const struct hp_lock_sum *sum)
 
 /* --- histograms --- */
 
-void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
-			uint32_t place)
+void hp_lock_spread_add(struct hp_model *model, struct hp_histogram *histogram, uint32_t place)
 {
 	struct hp_reader *reader = &model->reader;
 	struct hp_spread spread;
@@ -212,51 +235,36 @@ void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histo
 		const uint64_t *counters = hp_reader_see(
 			reader, (uint64_t)spread.groups[group] * HP_LINE, HP_GROUP_SIZE * 8);
 
-		if (!counters || (!histogram->groups[group] && !hp_reader_group(reader)))
+		bool is_new = !hp_histogram_counters(histogram, group);
+		uint64_t *to;
+
+		if (!counters || (is_new && !hp_reader_group(reader)))
 			continue;
-		if (!histogram->groups[group])
-			histogram->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(uint64_t));
+		to = hp_histogram_group(histogram, group);
 		for (unsigned i = 0; i < HP_GROUP_SIZE; i++) {
 			uint64_t count = *(const volatile uint64_t *)&counters[i];
 
-			histogram->groups[group][i] += count;
+			to[i] += count;
 			histogram->total += count;
 		}
 	}
 }
 
-static void value_add(struct hp_model_histogram *histogram, uint64_t ticks)
-{
-	unsigned group = hp_bucket_group(ticks);
-
-	if (!histogram->groups[group])
-		histogram->groups[group] = hp_xcalloc(HP_GROUP_SIZE, sizeof(uint64_t));
-	histogram->groups[group][hp_bucket_place(ticks, group)]++;
-	histogram->total++;
-}
-
-void hp_lock_few_add(struct hp_model_histogram *histogram, uint64_t count, uint64_t ticks,
-		     uint64_t most)
+void hp_lock_few_add(struct hp_histogram *histogram, uint64_t count, uint64_t ticks, uint64_t most)
 {
 	if (!count || count > HP_FEW)
 		return;
-	value_add(histogram, most);
+	hp_histogram_add(histogram, most);
 	if (count == HP_FEW)
-		value_add(histogram, ticks > most ? ticks - most : 0);
+		hp_histogram_add(histogram, ticks > most ? ticks - most : 0);
 }
 
-/* The middle of the bucket that holds the value of this rank (from 1). */
-static double value_at(const struct hp_model_histogram *histogram, uint64_t rank)
+/* Of this rank (from 1); < 0 = none. */
+static double value_at(const struct hp_histogram *histogram, uint64_t rank)
 {
-	for (unsigned group = 0; group < HP_GROUPS; group++)
-		for (unsigned i = 0; histogram->groups[group] && i < HP_GROUP_SIZE; i++) {
-			uint64_t count = histogram->groups[group][i];
+	uint64_t value = hp_histogram_value(histogram, rank);
 
-			if (count >= rank)
-				return (double)hp_bucket_value(group, i);
-			rank -= count;
-		}
-	return -1;
+	return value == UINT64_MAX ? -1 : (double)value;
 }
 
 static uint64_t rank_of(uint64_t total, double percent)

@@ -49,9 +49,9 @@ struct hp_lock_sum {
 	uint64_t hold_most;
 	double hold_most_high;	/* none can have taken longer; < 0 = unknown */
 	bool is_estimated;	/* hold_ticks and their percentiles */
-	struct hp_lock_rest rest;
-	struct hp_model_histogram waits;	/* of the contended */
-	struct hp_model_histogram holds;
+	struct hp_lock_rest *rest;	/* NULL = all zero, as of most locks */
+	struct hp_histogram waits;	/* of the contended */
+	struct hp_histogram holds;
 };
 
 /*
@@ -74,16 +74,16 @@ void hp_lock_sum_open(struct hp_lock_sum *sum, double ticks, bool is_timed);
  */
 void hp_lock_sum_finish(struct hp_lock_sum *sum, double clock_ticks, double most_ticks);
 
+void hp_lock_sum_release(struct hp_lock_sum *sum);
+
 /* True if hold_most is only a lower bound of the longest hold. */
 bool hp_lock_sum_is_most_bound(const struct hp_lock_sum *sum);
 
 /* Adds the counters of a hp_spread at `place` * HP_LINE. */
-void hp_lock_spread_add(struct hp_model *model, struct hp_model_histogram *histogram,
-			uint32_t place);
+void hp_lock_spread_add(struct hp_model *model, struct hp_histogram *histogram, uint32_t place);
 
 /* The same from a use's sums, if it has no hp_spread because the values are few: see HP_FEW. */
-void hp_lock_few_add(struct hp_model_histogram *histogram, uint64_t count, uint64_t ticks,
-		     uint64_t most);
+void hp_lock_few_add(struct hp_histogram *histogram, uint64_t count, uint64_t ticks, uint64_t most);
 
 /* The wait that `percent` of all acquisitions do not exceed, ticks; < 0 = none. */
 double hp_lock_wait_percentile(const struct hp_lock_sum *sum, double percent);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "report/read/account.h"
+#include "report/read/histogram.h"
 #include "report/read/sampling.h"
 #include "report/read/label.h"
 #include "report/read/level.h"
@@ -61,12 +62,6 @@ struct hp_model_process {
 	uint64_t calls;	/* instrumented calls of its threads */
 };
 
-/* Counters of all blocks, one array of HP_GROUP_SIZE for each group that has values. */
-struct hp_model_histogram {
-	uint64_t *groups[HP_GROUPS];
-	uint64_t total;	/* their sum */
-};
-
 struct hp_model_call {
 	uint64_t start_ns;	/* since the session's start */
 	uint64_t ns;
@@ -83,9 +78,9 @@ struct hp_model_spread {
 	bool is_recursive;
 	uint64_t least_ticks;	/* of timed calls; UINT64_MAX = none */
 	uint64_t most_ticks;
-	struct hp_model_histogram histogram;	/* ticks */
+	struct hp_histogram histogram;	/* ticks */
 	uint64_t totals[HP_GROUPS];	/* of its groups */
-	struct hp_model_histogram settled;	/* sum over records that have not changed for a while */
+	struct hp_histogram settled;	/* sum over records that have not changed for a while */
 	uint64_t same;	/* bits: these groups of `histogram` are those of `settled`, */
 	uint64_t fresh;	/* changed by this refresh */
 };
@@ -326,8 +321,8 @@ const char *hp_model_thread_name(const struct hp_model *model, uint32_t pid, uin
 				 uint64_t ticks);
 
 /* Counters of all its calls with a known duration. */
-const struct hp_model_histogram *hp_model_histogram(const struct hp_model *model,
-						    const struct hp_model_function *function);
+const struct hp_histogram *hp_model_histogram(const struct hp_model *model,
+					      const struct hp_model_function *function);
 
 /* The mean over all calls, ns; < 0: unknown. */
 double hp_model_average(const struct hp_model *model, const struct hp_model_function *function);

@@ -60,19 +60,11 @@ static uint64_t group_add(uint64_t to[HP_GROUP_SIZE], const uint64_t from[HP_GRO
 	return total;
 }
 
-static uint64_t *group_of(struct hp_model_histogram *histogram, unsigned group)
-{
-	if (!histogram->groups[group])
-		histogram->groups[group] =
-			hp_xcalloc(HP_GROUP_SIZE, sizeof(*histogram->groups[group]));
-	return histogram->groups[group];
-}
-
 /* Adds to `settled`. */
 static void settled_add(struct hp_model_spread *spread, unsigned group,
 			const uint64_t counts[HP_GROUP_SIZE])
 {
-	uint64_t *counters = group_of(&spread->settled, group);
+	uint64_t *counters = hp_histogram_group(&spread->settled, group);
 
 	group_add(counters, counters, counts);
 }
@@ -83,11 +75,13 @@ static void fresh_add(struct hp_model_spread *spread, unsigned group,
 {
 	static const uint64_t none[HP_GROUP_SIZE];
 	uint64_t bit = UINT64_C(1) << group;
-	uint64_t *counters = group_of(&spread->histogram, group);
+	uint64_t *counters = hp_histogram_group(&spread->histogram, group);
 	const uint64_t *from = counters;
 
 	if (!(spread->fresh & bit))
-		from = spread->settled.groups[group] ? spread->settled.groups[group] : none;
+		from = hp_histogram_counters(&spread->settled, group);
+	if (!from)
+		from = none;
 	spread->totals[group] = group_add(counters, from, counts);
 	spread->fresh |= bit;
 }
@@ -114,8 +108,9 @@ static void histogram_add(struct hp_reader *reader, struct hp_model_spread *spre
 			continue;
 		low = hp_reader_see(reader, (uint64_t)record->groups[group] * HP_LINE, size);
 		high = hp_reader_see(reader, (uint64_t)carries[group] * HP_LINE, size);
-		if (!low || (!spread->histogram.groups[group] && !spread->settled.groups[group] &&
-			     !hp_reader_group(reader)))
+		if (!low ||
+		    (!hp_histogram_counters(&spread->histogram, group) &&
+		     !hp_histogram_counters(&spread->settled, group) && !hp_reader_group(reader)))
 			continue;
 		group_read(counts, low, high);
 		add(spread, group, counts);
@@ -155,9 +150,9 @@ static void record_add(struct hp_model *model, struct hp_model_spread *spread,
 	histogram_add(&model->reader, spread, &function, add);
 }
 
-static void histogram_clear(struct hp_model_histogram *histogram)
+static void histogram_clear(struct hp_histogram *histogram)
 {
-	for (unsigned group = 0; group < HP_GROUPS; group++)
+	for (unsigned group = 0; histogram->groups && group < HP_GROUPS; group++)
 		if (histogram->groups[group])
 			memset(histogram->groups[group], 0, HP_GROUP_SIZE * sizeof(uint64_t));
 }
@@ -166,16 +161,16 @@ static void histogram_clear(struct hp_model_histogram *histogram)
 static void settled_show(struct hp_model_spread *spread)
 {
 	static const uint64_t none[HP_GROUP_SIZE];
-	struct hp_model_histogram *to = &spread->histogram;
+	struct hp_histogram *to = &spread->histogram;
 
 	to->total = 0;
 	for (unsigned group = 0; group < HP_GROUPS; group++) {
-		const uint64_t *settled = spread->settled.groups[group];
+		const uint64_t *settled = hp_histogram_counters(&spread->settled, group);
 
 		if (!((spread->fresh | spread->same) >> group & 1) &&
-		    (settled || to->groups[group]))
-			spread->totals[group] =
-				group_add(group_of(to, group), settled ? settled : none, none);
+		    (settled || hp_histogram_counters(to, group)))
+			spread->totals[group] = group_add(hp_histogram_group(to, group),
+							  settled ? settled : none, none);
 		to->total += spread->totals[group];
 	}
 	spread->same = ~spread->fresh;
@@ -285,8 +280,8 @@ static const struct hp_model_spread *spread_of(const struct hp_model *asked,
 	return f->spread;
 }
 
-const struct hp_model_histogram *hp_model_histogram(const struct hp_model *model,
-						    const struct hp_model_function *function)
+const struct hp_histogram *hp_model_histogram(const struct hp_model *model,
+					      const struct hp_model_function *function)
 {
 	return &spread_of(model, function)->histogram;
 }
@@ -295,10 +290,8 @@ void hp_model_spread_free(struct hp_model_spread *spread)
 {
 	if (!spread)
 		return;
-	for (unsigned group = 0; group < HP_GROUPS; group++) {
-		free(spread->histogram.groups[group]);
-		free(spread->settled.groups[group]);
-	}
+	hp_histogram_release(&spread->histogram);
+	hp_histogram_release(&spread->settled);
 	free(spread);
 }
 
@@ -335,10 +328,12 @@ double hp_model_average(const struct hp_model *model, const struct hp_model_func
 	if (!f->running && !is_recursive(model, f))
 		return f->total_ns / (double)f->calls;
 	spread = spread_of(model, f);
-	for (unsigned group = 0; group < HP_GROUPS; group++)
-		for (unsigned i = 0; spread->histogram.groups[group] && i < HP_GROUP_SIZE; i++)
-			sum += (double)spread->histogram.groups[group][i] *
-			       (double)hp_bucket_value(group, i);
+	for (unsigned group = 0; group < HP_GROUPS; group++) {
+		const uint64_t *counters = hp_histogram_counters(&spread->histogram, group);
+
+		for (unsigned i = 0; counters && i < HP_GROUP_SIZE; i++)
+			sum += (double)counters[i] * (double)hp_bucket_value(group, i);
+	}
 	return spread->histogram.total ? sum / (double)spread->histogram.total * model->ns_per_tick
 				       : -1;
 }
@@ -369,7 +364,7 @@ static double value_at_rank(const struct hp_model_spread *spread, uint64_t rank)
 	uint64_t before = 0;
 
 	for (unsigned group = 0; group < HP_GROUPS; group++) {
-		const uint64_t *counters = spread->histogram.groups[group];
+		const uint64_t *counters = hp_histogram_counters(&spread->histogram, group);
 
 		if (spread->totals[group] < rank - before) {
 			before += spread->totals[group];

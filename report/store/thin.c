@@ -153,12 +153,12 @@ static void histograms_write(struct hp_thin *thin)
 {
 	for (size_t i = 0; i < thin->model->function_count; i++) {
 		struct hp_thin_function *function = &thin->functions[i];
-		const struct hp_model_histogram *from;
+		const struct hp_histogram *from;
 
 		if (!function->holder)
 			continue;
 		from = hp_model_histogram(thin->model, &thin->model->functions[i]);
-		for (unsigned group = 0; group < HP_GROUPS; group++)
+		for (unsigned group = 0; from->groups && group < HP_GROUPS; group++)
 			if (from->groups[group])
 				group_write(thin, function, group, from->groups[group]);
 	}

@@ -119,53 +119,74 @@ static cJSON *entry_new(struct hp_report *report, const struct hp_section *secti
 
 /* --- a section --- */
 
+static cJSON *row_new(struct hp_report *report, const struct hp_section *section, const void *row,
+		      enum side side)
+{
+	cJSON *entry = entry_new(report, section, row, side);
+	const struct hp_extra *extra = &section->extra;
+
+	if (side == SIDE_DATA && extra->data)
+		extra->data(report, row, entry);
+	if (side == SIDE_RAW && extra->raw)
+		extra->raw(report, row, entry);
+	return entry;
+}
+
+static const char *rows_key(const struct hp_section *section, enum side side)
+{
+	return side == SIDE_DATA ? hp_section_rows(section) : "raw";
+}
+
 static void rows_add(struct hp_report *report, const struct hp_section *section,
 		     const struct hp_list *list, enum side side, cJSON *to)
 {
-	const struct hp_extra *extra = &section->extra;
-	cJSON *array =
-		cJSON_AddArrayToObject(to, side == SIDE_DATA ? hp_section_rows(section) : "raw");
+	cJSON *array = cJSON_AddArrayToObject(to, rows_key(section, side));
 
-	for (size_t i = 0; i < list->shown; i++) {
-		cJSON *entry = entry_new(report, section, list->rows[i], side);
-
-		if (side == SIDE_DATA && extra->data)
-			extra->data(report, list->rows[i], entry);
-		if (side == SIDE_RAW && extra->raw)
-			extra->raw(report, list->rows[i], entry);
-		cJSON_AddItemToArray(array, entry);
-	}
+	for (size_t i = 0; i < list->shown; i++)
+		cJSON_AddItemToArray(array, row_new(report, section, list->rows[i], side));
 }
 
-cJSON *hp_json_section(struct hp_report *report, const struct hp_section *section)
+/* What stands before the rows of SIDE_DATA. */
+static void head_add(struct hp_report *report, const struct hp_section *section, cJSON *to)
 {
 	const struct hp_extra *extra = &section->extra;
-	cJSON *to = cJSON_CreateObject();
-	struct hp_list list;
 
-	hp_section_fill(report, section, &list);
 	if (extra->head)
 		extra->head(report, to);
 	cJSON_AddStringToObject(to, "description", hp_section_about(section, report));
 	if (extra->middle)
 		extra->middle(report, to);
-	rows_add(report, section, &list, SIDE_DATA, to);
-	hp_json_whole(to, "total_count", list.total);
-	hp_json_whole(to, "included_count", list.shown);
-	rows_add(report, section, &list, SIDE_RAW, to);
-	if (extra->tail)
-		extra->tail(report, to);
-	if (!list.shown)
-		cJSON_AddStringToObject(to, "message", hp_section_none(section, report));
-	free(list.rows);
-	return to;
 }
 
-static void section_add(struct hp_report *report, const struct hp_section *section, cJSON *root)
+/* Between them and those of SIDE_RAW. */
+static void counts_add(const struct hp_list *list, cJSON *to)
 {
-	cJSON_AddItemToObject(root, section->json,
-			      section->array ? section->array(report)
-					     : hp_json_section(report, section));
+	hp_json_whole(to, "total_count", list->total);
+	hp_json_whole(to, "included_count", list->shown);
+}
+
+static void tail_add(struct hp_report *report, const struct hp_section *section,
+		     const struct hp_list *list, cJSON *to)
+{
+	if (section->extra.tail)
+		section->extra.tail(report, to);
+	if (!list->shown)
+		cJSON_AddStringToObject(to, "message", hp_section_none(section, report));
+}
+
+cJSON *hp_json_section(struct hp_report *report, const struct hp_section *section)
+{
+	cJSON *to = cJSON_CreateObject();
+	struct hp_list list;
+
+	hp_section_fill(report, section, &list);
+	head_add(report, section, to);
+	rows_add(report, section, &list, SIDE_DATA, to);
+	counts_add(&list, to);
+	rows_add(report, section, &list, SIDE_RAW, to);
+	tail_add(report, section, &list, to);
+	free(list.rows);
+	return to;
 }
 
 /* --- the whole --- */
@@ -291,30 +312,112 @@ static void summary_add(struct hp_report *report, cJSON *root)
 		cJSON_AddTrueToObject(summary, "running");
 }
 
-/*
- * Writes members of the report's object, and frees them. A section at a time needs much less
- * memory than all at once.
- */
-static void members_write(cJSON *members, bool is_pretty, bool is_first, FILE *out)
-{
-	char *text = is_pretty ? cJSON_Print(members) : cJSON_PrintUnformatted(members);
-	const char *line = is_pretty ? "\n" : "";
-	size_t around = 1 + strlen(line), size = text ? strlen(text) : 0;
+/* --- writing --- */
 
-	cJSON_Delete(members);
-	if (size > 2 * around) {
-		fprintf(out, "%s%s", is_first ? "" : ",", line);
-		fwrite(text + around, 1, size - 2 * around, out);
+#define ROWS 64	/* printed at a time */
+
+/*
+ * A tree takes several times the memory of its text. So the report is written in parts, a few rows
+ * at a time: each is printed in its place in an otherwise empty report, a frame that is cut off.
+ */
+struct frame {
+	const char *before;
+	const char *after;
+};
+
+/* Each for compact and pretty text. */
+static const struct frame root_frames[] = { { "{", "}" }, { "{\n", "\n}" } };
+static const struct frame section_frames[] = { { "{\"\":{", "}}" },
+					       { "{\n\t\"\":\t{\n", "\n\t}\n}" } };
+static const struct frame rows_frames[] = { { "{\"\":{\"\":[", "]}}" },
+					    { "{\n\t\"\":\t{\n\t\t\"\":\t[", "]\n\t}\n}" } };
+
+/* Prints the part in its frame, writes it after `between`, and frees it. */
+static void part_write(cJSON *part, const struct frame *frames, bool is_pretty, const char *between,
+		       FILE *out)
+{
+	char *text = is_pretty ? cJSON_Print(part) : cJSON_PrintUnformatted(part);
+	size_t before = strlen(frames[is_pretty].before), after = strlen(frames[is_pretty].after);
+	size_t size = text ? strlen(text) : 0;
+
+	cJSON_Delete(part);
+	if (size > before + after) {
+		fputs(between, out);
+		fwrite(text + before, 1, size - before - after, out);
 	}
 	cJSON_free(text);
+}
+
+/* Between members. */
+static const char *comma(bool is_pretty)
+{
+	return is_pretty ? ",\n" : ",";
+}
+
+/* Writes members of the report's object, and frees them. */
+static void members_write(cJSON *members, bool is_pretty, bool is_first, FILE *out)
+{
+	part_write(members, root_frames, is_pretty,
+		   is_first ? is_pretty ? "\n" : "" : comma(is_pretty), out);
+}
+
+/* Writes members of a section's object, and frees them. */
+static void own_write(cJSON *members, bool is_pretty, bool is_first, FILE *out)
+{
+	cJSON *part = cJSON_CreateObject();
+
+	cJSON_AddItemToObjectCS(part, "", members);
+	part_write(part, section_frames, is_pretty, is_first ? "" : comma(is_pretty), out);
+}
+
+static void rows_write(struct hp_report *report, const struct hp_section *section,
+		       const struct hp_list *list, enum side side, bool is_pretty, FILE *out)
+{
+	fprintf(out, is_pretty ? ",\n\t\t\"%s\":\t[" : ",\"%s\":[", rows_key(section, side));
+	for (size_t i = 0; i < list->shown; i += ROWS) {
+		cJSON *part = cJSON_CreateObject(), *own = cJSON_AddObjectToObject(part, "");
+		cJSON *array = cJSON_AddArrayToObject(own, "");
+
+		for (size_t n = i; n < list->shown && n < i + ROWS; n++)
+			cJSON_AddItemToArray(array, row_new(report, section, list->rows[n], side));
+		part_write(part, rows_frames, is_pretty, i == 0 ? "" : is_pretty ? ", " : ",", out);
+	}
+	fputc(']', out);
+}
+
+/* The text of hp_json_section, in its place in the report. */
+static void listed_write(struct hp_report *report, const struct hp_section *section, bool is_pretty,
+			 FILE *out)
+{
+	cJSON *head = cJSON_CreateObject(), *counts = cJSON_CreateObject();
+	cJSON *tail = cJSON_CreateObject();
+	struct hp_list list;
+
+	fprintf(out, is_pretty ? ",\n\t\"%s\":\t{\n" : ",\"%s\":{", section->json);
+	hp_section_fill(report, section, &list);
+	head_add(report, section, head);
+	own_write(head, is_pretty, true, out);
+	rows_write(report, section, &list, SIDE_DATA, is_pretty, out);
+	counts_add(&list, counts);
+	own_write(counts, is_pretty, false, out);
+	rows_write(report, section, &list, SIDE_RAW, is_pretty, out);
+	tail_add(report, section, &list, tail);
+	own_write(tail, is_pretty, false, out);
+	fputs(is_pretty ? "\n\t}" : "}", out);
+	free(list.rows);
 }
 
 static void section_write(struct hp_report *report, const struct hp_section *section,
 			  bool is_pretty, FILE *out)
 {
-	cJSON *members = cJSON_CreateObject();
+	cJSON *members;
 
-	section_add(report, section, members);
+	if (!section->array) {
+		listed_write(report, section, is_pretty, out);
+		return;
+	}
+	members = cJSON_CreateObject();
+	cJSON_AddItemToObject(members, section->json, section->array(report));
 	members_write(members, is_pretty, false, out);
 }
 

@@ -93,6 +93,14 @@ bounded()
 	done
 }
 
+@test "hostile: very many locks, each at another place" {
+	local view
+	"$ROOT/test/behave/hostile_records.py" "$T/segment" "$T/copy" locks 20000
+	for view in "-r all" "-r all -n 0 --format=json" "--html -o $T/view"; do
+		"$ROOT/test/behave/bounded.py" "$T/copy" "$T/segment" "$HP_BUILD/hotpath" report $view "$T/copy"
+	done
+}
+
 @test "hostile: names and texts of control characters" {
 	local view
 	"$ROOT/test/behave/hostile_records.py" "$T/segment" "$T/copy" texts | tee "$T/count"

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""hostile_records.py SEGMENT OUT texts|deep [COUNT] - a copy in which some records are not what a library writes.
+"""hostile_records.py SEGMENT OUT texts|deep|locks [COUNT] - a copy in which some records are not what a library writes.
 
 texts: each text, and each name of PROGRAM (the first process's name), consists of control characters and bytes that
-are no UTF-8.  deep: the samples' stacks are one chain of COUNT places.
+are no UTF-8.  deep: the samples' stacks are one chain of COUNT places.  locks: COUNT more, each at
+another place and used once.
 """
 import struct
 import sys
@@ -13,6 +14,9 @@ USED_AT, PROCESSES_AT, SAMPLER_AREA_AT = 64, 80, 232
 COMM_AT = 92	# in a process's record
 SAMPLING_AT = 56	# in the first record of the sampler
 NODES_AT = 80	# in the record of samples
+LOCKSET_AT = 184	# in a process's record
+WAITERS_AT, WAITER_USES_AT = 8, 32	# in the record of a process's locks; of a waiter
+LOCK, LOCK_KIND_AT, LOCK_MODULE_AT, LOCK_LABEL_AT = 128, 8, 16, 80
 EVIL = b"\x1b]0;title\x07\x1b[2J\n\r\x9b31m\xe2\x80\xae\xc2\x9b\xff\"<b>"
 
 
@@ -61,6 +65,30 @@ def deep(data, used, count):
     return count
 
 
+def word(data, at):
+    return struct.unpack_from("<Q", data, at)[0]
+
+
+def locks(data, used, count):
+    lockset = word(data, word(data, PROCESSES_AT) + LOCKSET_AT)
+    waiter, first, at = word(data, lockset + WAITERS_AT), word(data, lockset), (used + PAGE - 1) // PAGE * PAGE
+    uses = word(data, waiter + WAITER_USES_AT)
+    data.extend(bytes(at - len(data)))
+    for i in range(count):
+        lock = bytearray(data[first:first + LOCK])
+        struct.pack_into("<Q", lock, 0, at + 2 * LOCK * (i + 1) if i + 1 < count else first)
+        struct.pack_into("<2I", lock, LOCK_KIND_AT, 1, 0)	# a mutex
+        struct.pack_into("<4Q", lock, LOCK_MODULE_AT, 0, 0x1000 + i, 0, 0x2000 + 64 * i)
+        struct.pack_into("<Q", lock, LOCK_LABEL_AT, 0)
+        use = struct.pack("<11Q6I2Q", 1, 0, 1, 1000 + i, 1000 + i, 1, 300 + i, 0, 0, 300 + i, 0, *[0] * 6,
+                          at + 2 * LOCK * (i + 1) + LOCK if i + 1 < count else uses, at + 2 * LOCK * i)
+        data += lock + use
+    struct.pack_into("<Q", data, lockset, at)
+    struct.pack_into("<Q", data, waiter + WAITER_USES_AT, at + LOCK)
+    struct.pack_into("<Q", data, USED_AT, len(data))
+    return count
+
+
 def main():
     source, target, kind = sys.argv[1:4]
     with open(source, "rb") as file:
@@ -69,7 +97,8 @@ def main():
         used = struct.unpack_from("<Q", file.read(PAGE), USED_AT)[0]
         file.seek(0)
         data = bytearray(file.read(used))
-    print(texts(data, used) if kind == "texts" else deep(data, used, int(sys.argv[4])), "records")
+    kinds = {"deep": deep, "locks": locks}
+    print(texts(data, used) if kind == "texts" else kinds[kind](data, used, int(sys.argv[4])), "records")
     with open(target, "wb") as file:
         file.write(data)
         file.truncate(size)

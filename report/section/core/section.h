@@ -79,7 +79,7 @@ struct hp_tool {
 
 /* Values of a row for a histogram. */
 struct hp_metric_spread {
-	const struct hp_model_histogram *histogram;	/* NULL = the row has none */
+	const struct hp_histogram *histogram;	/* NULL = the row has none */
 	double unit;	/* seconds, bytes or blocks of each counted unit */
 	uint64_t zeros;	/* further values of 0 */
 };

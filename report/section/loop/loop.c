@@ -343,8 +343,7 @@ static void view_free(void *held)
 	for (size_t i = 0; i < view->loops.count; i++) {
 		struct hp_loop_row *row = &view->loops.rows[i];
 
-		for (unsigned group = 0; group < HP_GROUPS; group++)
-			free(row->spans.holds.groups[group]);
+		hp_lock_sum_release(&row->spans);
 		free(row->label);
 		free(row->name);
 		free(row->apart);

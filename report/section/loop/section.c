@@ -44,12 +44,15 @@ static bool loops_have_data(const struct hp_report *report)
 /* How many busy spans were longer; the bucket that contains the limit counts as shorter. */
 static uint64_t longer_than(const struct hp_lock_sum *spans, double ticks)
 {
-	uint64_t count = 0;
+	uint64_t count = 0, room[HP_GROUP_SIZE];
 
-	for (unsigned group = 0; group < HP_GROUPS; group++)
-		for (unsigned i = 0; spans->holds.groups[group] && i < HP_GROUP_SIZE; i++)
+	for (unsigned group = 0; group < HP_GROUPS; group++) {
+		const uint64_t *counters = hp_histogram_see(&spans->holds, group, room);
+
+		for (unsigned i = 0; counters && i < HP_GROUP_SIZE; i++)
 			if ((double)hp_bucket_least(group, i) >= ticks)
-				count += spans->holds.groups[group][i];
+				count += counters[i];
+	}
 	return count;
 }
 

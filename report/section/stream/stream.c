@@ -275,19 +275,8 @@ static void gaps_move(struct hp_lock_sum *to, struct hp_lock_sum *from)
 	to->hold_ticks += from->hold_ticks;
 	if (from->hold_most > to->hold_most)
 		to->hold_most = from->hold_most;
-	to->holds.total += from->holds.total;
-	for (unsigned group = 0; group < HP_GROUPS; group++) {
-		uint64_t *there = to->holds.groups[group], *here = from->holds.groups[group];
-
-		if (!there)
-			to->holds.groups[group] = here;
-		for (unsigned i = 0; there && here && i < HP_GROUP_SIZE; i++)
-			there[i] += here[i];
-		if (there)
-			free(here);
-		from->holds.groups[group] = NULL;
-	}
-	from->timed = from->holds.total = 0;
+	hp_histogram_move(&to->holds, &from->holds);
+	from->timed = 0;
 }
 
 /* `from` keeps its id and its names. */
@@ -400,8 +389,7 @@ static void view_free(void *held)
 
 		for (size_t n = 0; n < row->log_count; n++)
 			free(row->logs[n].text);
-		for (unsigned group = 0; group < HP_GROUPS; group++)
-			free(row->gaps.holds.groups[group]);
+		hp_lock_sum_release(&row->gaps);
 		free(row->logs);
 		free(row->label);
 		free(row->path);

@@ -130,10 +130,7 @@ void hp_locks_release(struct hp_locks *locks)
 		free(locks->rows[i].label);
 	for (size_t i = 0; i < locks->count; i++)
 		for (int side = 0; side < HP_SIDES; side++)
-			for (unsigned group = 0; group < HP_GROUPS; group++) {
-				free(locks->rows[i].sums[side].waits.groups[group]);
-				free(locks->rows[i].sums[side].holds.groups[group]);
-			}
+			hp_lock_sum_release(&locks->rows[i].sums[side]);
 	free(locks->rows);
 	free(locks->contests);
 	free(locks->holds);

@@ -149,7 +149,7 @@ static double hold_most(const struct hp_lock_sum *sum)
 {
 	double most = (double)sum->hold_most, mean = hold_mean(sum).ticks;
 
-	if (sum->timed + sum->sampled == 0 && sum->rest.open <= 0)
+	if (sum->timed + sum->sampled == 0 && !(sum->rest && sum->rest->open > 0))
 		return -1;
 	return hp_lock_sum_is_most_bound(sum) && mean > most ? mean : most;
 }

@@ -6,24 +6,8 @@
 
 #include "report/section/wait/lock_build.h"
 #include "report/base/memory.h"
-#include "segment/histogram.h"
 
-static void histogram_move(struct hp_model_histogram *to, struct hp_model_histogram *from)
-{
-	for (unsigned group = 0; group < HP_GROUPS; group++) {
-		if (!to->groups[group]) {
-			to->groups[group] = from->groups[group];
-			from->groups[group] = NULL;
-			continue;
-		}
-		for (unsigned i = 0; from->groups[group] && i < HP_GROUP_SIZE; i++)
-			to->groups[group][i] += from->groups[group][i];
-	}
-	to->total += from->total;
-	from->total = 0;
-}
-
-static void rest_move(struct hp_lock_rest *to, struct hp_lock_rest *from)
+static void rest_move(struct hp_lock_rest *to, const struct hp_lock_rest *from)
 {
 	to->count += from->count;
 	to->known += from->known;
@@ -57,9 +41,15 @@ static void sum_move(struct hp_lock_sum *to, struct hp_lock_sum *from)
 	to->hold_ticks += from->hold_ticks;
 	to->hold_most = hp_lock_larger(to->hold_most, from->hold_most);
 	to->is_estimated |= from->is_estimated;
-	rest_move(&to->rest, &from->rest);
-	histogram_move(&to->waits, &from->waits);
-	histogram_move(&to->holds, &from->holds);
+	if (from->rest && to->rest) {
+		rest_move(to->rest, from->rest);
+		free(from->rest);
+	} else if (from->rest) {
+		to->rest = from->rest;
+	}
+	from->rest = NULL;
+	hp_histogram_move(&to->waits, &from->waits);
+	hp_histogram_move(&to->holds, &from->holds);
 	from->count = from->failed = from->timeouts = 0;
 }
 

@@ -267,8 +267,7 @@ void hp_channels_release(struct hp_channels *channels)
 	for (size_t i = 0; i < channels->count; i++) {
 		struct hp_channel_row *row = &channels->rows[i];
 
-		for (unsigned group = 0; group < HP_GROUPS; group++)
-			free(row->delay.holds.groups[group]);
+		hp_lock_sum_release(&row->delay);
 		for (size_t n = 0; n < row->sent_shown; n++)
 			free(row->sent[n].text);
 		free(row->label);
