@@ -168,7 +168,10 @@ bool hp_input_open(struct hp_input *input, const char *path, hp_complain complai
 	*input = (struct hp_input){ .segment = HP_SEGMENT_NONE };
 	if (path && strcmp(path, "-") == 0)
 		return read_fd(input, &teller, "stdin", 0);
-	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+	/* A pipe without a writer would wait for one: this way it is empty. */
+	fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, O_RDONLY);
 	if (fd < 0 && path && (errno != ENOENT || strchr(path, '/')))
 		return settle(&teller, path, HP_SEGMENT_MISSING);
 	/* In its own folder a program's name is also a file name: the run is meant. */

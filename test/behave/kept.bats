@@ -445,6 +445,13 @@ refused()
 	[[ $output == *"$2"*"$1"* ]]
 }
 
+@test "kept: a pipe that nobody writes to is no run, and nobody waits for it" {
+	mkfifo "$BATS_TEST_TMPDIR/pipe"
+	run timeout 20 "$hotpath" report "$BATS_TEST_TMPDIR/pipe"
+	[ "$status" = 1 ]
+	[[ $output == *"/pipe is not a hotpath segment; "* ]]
+}
+
 @test "kept: damage is reported" {
 	record -- "$T/app"
 	bad=$BATS_TEST_TMPDIR/bad
