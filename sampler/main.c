@@ -612,6 +612,8 @@ static int patience(const struct sampler *sampler)
 		due = sampler->asked_ns + ALONE_NS;
 	if (sampler->perf.look_ns && sampler->root == ROOT_RUNS && sampler->perf.look_ns < due)
 		due = sampler->perf.look_ns;
+	if (sampler->perf.early_ns && sampler->root == ROOT_RUNS && sampler->perf.early_ns < due)
+		due = sampler->perf.early_ns;
 	if (sampler->ticks.is_on && now + HP_TICKS_EVERY_NS < due)
 		due = now + HP_TICKS_EVERY_NS;
 	int wait_ms = due > now ? (int)((due - now) / 1000000) + 1 : 0;

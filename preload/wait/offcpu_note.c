@@ -34,6 +34,7 @@
 #define WINDOW_NOTES \
 	1000	/* and this many waits per window, like the helper with the kernel's stacks */
 #define WINDOW_NS UINT64_C(250000000)
+#define NEAR_NS UINT64_C(50000)	/* a vfork child takes longer until it may wait */
 #define SHARE_OF_SEGMENT 16	/* the largest share of it that rings take */
 #define WALK_NS UINT64_C(10000000)	/* after a search without a free ring, until the next one */
 #define RINGS_FREELY 256u	/* with more of them, */
@@ -167,15 +168,17 @@ static struct hp_offcpu_ring *ring_take(uint64_t now_ns)
 	return ring;
 }
 
-/* The thread's own; NULL = it has none, and gets none. */
+/*
+ * The thread's own, or in a vfork child that of its parent's thread, see is_mine(). NULL = it has
+ * none, and gets none.
+ */
 static struct hp_offcpu_ring *ring_of_thread(uint64_t now_ns)
 {
-	uint32_t pid = (uint32_t)getpid();
-
-	/* In a segment that was left, it has no owner. */
-	if (own_ring && own_ring->pid == pid && hp_segment_holds(&hp_segment, own_ring))
+	/* In a segment that was left, it has no owner. A forked child has no record, or its own. */
+	if (own_ring && hp_self && own_ring->pid == hp_self->pid &&
+	    hp_segment_holds(&hp_segment, own_ring))
 		return own_ring;
-	/* In a forked child it is the parent's. */
+	uint32_t pid = (uint32_t)getpid();
 	if (!hp_self_open() || hp_self->pid != pid || !hp_self->process)
 		return NULL;
 	own_ring = is_one_of_a_crowd() ? NULL : ring_take(now_ns);
@@ -220,8 +223,27 @@ static uint64_t ns_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
 }
 
-/* The thread's work since the previous call that may have waited; the next one continues from here. */
-static void since_take(struct hp_offcpu_ring *me, uint64_t now_ns, uint64_t *words)
+static bool is_mine(const struct hp_offcpu_ring *me)
+{
+	return me->pid == (uint32_t)getpid();
+}
+
+/*
+ * False if it may be a vfork child, whose own figures begin at 0. Asking the kernel each time would
+ * cost half as much again as the figures.
+ */
+static bool is_near(const struct hp_offcpu_ring *me, uint64_t now_ns, uint64_t cpu_ns,
+		    uint64_t switches)
+{
+	return now_ns - me->since_ns < NEAR_NS && cpu_ns >= me->since_cpu_ns &&
+	       switches >= me->since_switches;
+}
+
+/*
+ * The thread's work since the previous call that may have waited; the next one continues from here.
+ * False = the ring is that of another thread.
+ */
+static bool since_take(struct hp_offcpu_ring *me, uint64_t now_ns, uint64_t *words)
 {
 	struct rusage use;
 	uint64_t cpu_ns, switches;
@@ -230,9 +252,11 @@ static void since_take(struct hp_offcpu_ring *me, uint64_t now_ns, uint64_t *wor
 	words[HP_OFFCPU_NONE] = UINT64_MAX;
 	if (!(hp_offcpu_note_least() & HP_OFFCPU_LONG) ||
 	    hp_kernel_call(SYS_getrusage, RUSAGE_THREAD, (long)&use, 0) < 0)
-		return;
+		return is_mine(me);
 	cpu_ns = ns_of(&use.ru_utime) + ns_of(&use.ru_stime);
 	switches = (uint64_t)use.ru_nvcsw;
+	if (!is_near(me, now_ns, cpu_ns, switches) && !is_mine(me))
+		return false;
 	if (me->since_ns) {
 		uint64_t wall_ns = now_ns - me->since_ns, ran_ns = cpu_ns - me->since_cpu_ns;
 
@@ -242,6 +266,7 @@ static void since_take(struct hp_offcpu_ring *me, uint64_t now_ns, uint64_t *wor
 	me->since_ns = now_ns;
 	me->since_cpu_ns = cpu_ns;
 	me->since_switches = switches;
+	return true;
 }
 
 static bool is_noted(uint64_t took)
@@ -307,8 +332,8 @@ __attribute__((noinline)) HP_COLD void hp_offcpu_note_write(uint64_t since, enum
 						   [HP_OFFCPU_SP] = frame.sp,
 						   [HP_OFFCPU_FP] = frame.fp };
 
-		since_take(me, now_ns, words);
-		if (is_noted(words[HP_OFFCPU_TICKS]) && !is_too_much(me, now_ns)) {
+		if (since_take(me, now_ns, words) && is_noted(words[HP_OFFCPU_TICKS]) &&
+		    !is_too_much(me, now_ns)) {
 			words[HP_OFFCPU_SIZE] = (uint64_t)(on ? on : on_file(fd)) << 32;
 			note(me, words, frame.sp);
 		}

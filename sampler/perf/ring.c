@@ -168,15 +168,19 @@ const struct hp_perf_ring *hp_perf_rings_waits(const struct hp_perf_rings *rings
 	return rings->all > rings->count ? ring + rings->count : ring;
 }
 
-uint64_t hp_perf_rings_switches(struct hp_perf_rings *rings, uint32_t cpu)
+uint64_t hp_perf_rings_switches(const struct hp_perf_rings *rings, uint32_t cpu)
 {
 	uint64_t switches = 0;
 
-	for (uint32_t i = cpu; i < rings->all; i += rings->count) {
+	for (uint32_t i = cpu; i < rings->all; i += rings->count)
 		switches += rings->list[i].switches;
-		rings->list[i].switches = 0;
-	}
 	return switches;
+}
+
+void hp_perf_rings_recount(struct hp_perf_rings *rings)
+{
+	for (uint32_t i = 0; i < rings->all; i++)
+		rings->list[i].switches = 0;
 }
 
 int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size, bool has_waits)

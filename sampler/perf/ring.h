@@ -75,8 +75,9 @@ void hp_perf_rings_release(struct hp_perf_rings *rings);
 const struct hp_perf_ring *hp_perf_rings_waits(const struct hp_perf_rings *rings,
 					       const struct hp_perf_ring *ring);
 
-/* Handled records of switches on a CPU, `cpu` < `count`; counted anew from now on. */
-uint64_t hp_perf_rings_switches(struct hp_perf_rings *rings, uint32_t cpu);
+/* Records of switches on a CPU, `cpu` < `count`, handled since the last recount. */
+uint64_t hp_perf_rings_switches(const struct hp_perf_rings *rings, uint32_t cpu);
+void hp_perf_rings_recount(struct hp_perf_rings *rings);
 
 /* Common to all of our events: clock, times, the wakeup threshold. */
 void hp_perf_attr_init(struct perf_event_attr *attr, uint32_t type, uint64_t config);

@@ -98,7 +98,7 @@ int hp_whole_open(struct hp_whole *whole, const struct perf_event_attr *attr,
 	int error = -ENOMEM;
 
 	whole->attr = *attr;
-	whole->attr.freq = 1;
+	whole->attr.freq = hz != 0;
 	whole->attr.sample_freq = hz;
 	whole->attr.disabled = 1;
 	whole->attr.inherit = 0;

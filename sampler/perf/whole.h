@@ -55,7 +55,7 @@ bool hp_whole_is_wanted(struct hp_whole *whole, const struct hp_whole_use *use, 
 			uint64_t period_ns);
 
 /*
- * Opens events like `attr` on all CPUs, into their rings, at this rate in Hz;
+ * Opens events like `attr` on all CPUs, into their rings, at this rate in Hz (0 = without samples);
  * they do not count yet. Returns 0 or -errno, and then it is permanently
  * refused.
  */

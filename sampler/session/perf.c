@@ -44,6 +44,8 @@
 	50	/* of all time, switching stacks of waits off and on may take one part in this many */
 #define WAITS_MAX 1000	/* stacks of waits in a window, */
 #define WAITS_UNASKED 250	/* and if nobody requested them */
+#define EARLY_NS UINT64_C(10000000)	/* until the first early look, then twice as long each time, */
+#define EARLY_MAX_NS UINT64_C(80000000)	/* up to this */
 #define INTERRUPTS_MIN 32	/* samples: the cost of fewer does not matter */
 #define IDLE_LOOKS 25	/* without waiting threads: then there are fewer */
 
@@ -182,6 +184,10 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = data } };
 
 		epoll_ctl(epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);
+	}
+	if (perf->has_waits) {
+		perf->early_gap_ns = EARLY_NS;
+		perf->early_ns = hp_clock_raw_ns() + perf->early_gap_ns;
 	}
 	if (perf->has_waits && !perf->has_kernel) {
 		perf->look_ns = hp_clock_raw_ns();
@@ -340,15 +346,18 @@ static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
  */
 static bool whole_can(const struct hp_perf *perf)
 {
-	return !perf->whole.fds && !perf->whole.is_refused && perf->is_open && perf->has_samples &&
-	       perf->source == HP_SAMPLING_CLOCK && perf->has_kernel && !perf->has_counts &&
+	uint32_t source = perf->has_samples ? HP_SAMPLING_CLOCK : HP_SAMPLING_NONE;
+
+	return !perf->whole.fds && !perf->whole.is_refused && perf->is_open &&
+	       perf->source == source && perf->has_kernel && !perf->has_counts &&
 	       !hp_perf_inherits_threads(&perf->attr);
 }
 
 static bool whole_prepare(struct hp_perf *perf)
 {
-	if (hp_whole_open(&perf->whole, &perf->attr, &perf->rings,
-			  hp_perf_frequency(hp_settings_cpu_hz(perf->settings))) < 0)
+	uint64_t hz = perf->has_samples ? hp_perf_frequency(hp_settings_cpu_hz(perf->settings)) : 0;
+
+	if (hp_whole_open(&perf->whole, &perf->attr, &perf->rings, hz) < 0)
 		return false;
 	first_end(perf);
 	perf->samples.is_whole = true;
@@ -370,7 +379,7 @@ static bool whole_look(struct hp_perf *perf)
 {
 	struct hp_whole_use use;
 
-	if (perf->whole.fds || !whole_can(perf))
+	if (perf->whole.fds || !perf->has_samples || !whole_can(perf))
 		return perf->whole.fds != NULL;
 	use = use_of_all(perf);
 	return hp_whole_is_wanted(&perf->whole, &use, perf->samples.cpu_ns,
@@ -439,17 +448,40 @@ static bool low_begin(struct hp_perf *perf, uint64_t cpu_ns)
 	return false;
 }
 
+static uint64_t in_a_second(uint64_t count, uint64_t span_ns)
+{
+	return span_ns ? (uint64_t)((double)count * 1e9 / (double)span_ns) : 0;
+}
+
+static void pace_note(struct hp_pace *pace, uint64_t cpu_ns, uint64_t switches, uint64_t now_ns)
+{
+	uint64_t count = switches - pace->switches;
+
+	if (pace->scan_ns) {
+		pace->by_time = in_a_second(count, now_ns - pace->scan_ns);
+		pace->by_cpu = in_a_second(count, cpu_ns - pace->cpu_ns);
+	}
+	*pace = (struct hp_pace){ switches, cpu_ns, now_ns, pace->by_time, pace->by_cpu };
+}
+
+/* While waits are recorded, too, bursts decide. */
+static bool are_many(const struct hp_perf *perf)
+{
+	return !perf->has_waits && perf->pace.by_time > HP_BURST_MANY;
+}
+
 void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 {
-	uint64_t hz = HP_CALM_HZ;
+	uint64_t hz = HP_CALM_HZ, now_ns = hp_clock_raw_ns();
 
+	pace_note(&perf->pace, cpu_ns, switches, now_ns);
 	if (perf->burst.is_on)
 		hp_perf_burst_count(perf, switches);
 	/* New events would take its records from it. */
 	if (perf->samples.burst.is_running)
 		return;
-	hp_perf_crowd_scan(perf, hp_clock_raw_ns());
-	if (whole_look(perf))
+	hp_perf_crowd_scan(perf, now_ns);
+	if (whole_look(perf) || (are_many(perf) && whole_begin(perf)))
 		return;
 	first_look(perf, cpu_ns);
 	/* The processor's own counter has no timer. */
@@ -537,6 +569,18 @@ static void look_outside(struct hp_perf *perf, uint64_t now_ns)
 									      : HP_OUTSIDE_IDLE_NS);
 }
 
+/*
+ * A program that switches all the time from its start on would otherwise be recorded in full until
+ * its records have filled a ring.
+ */
+static void early_next(struct hp_perf *perf, uint64_t now_ns)
+{
+	if (!perf->early_ns || now_ns < perf->early_ns)
+		return;
+	perf->early_gap_ns *= 2;
+	perf->early_ns = perf->early_gap_ns > EARLY_MAX_NS ? 0 : now_ns + perf->early_gap_ns;
+}
+
 /* Measures a piece of it, up to `most` in all. */
 static void interrupt_measure(struct hp_perf *perf, uint32_t most)
 {
@@ -559,6 +603,7 @@ void hp_perf_read(struct hp_perf *perf)
 		return;
 	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
 	uint32_t notes = hp_offcpu_notes_read(&perf->notes, now_ns - LATE_NS);
+	early_next(perf, now_ns);
 	meet(perf, now_ns);
 	hp_perf_crowd_look(perf);
 	if (!perf->samples.burst.is_running)

@@ -44,6 +44,15 @@ struct hp_perf_burst {
 	uint64_t random;	/* util/random.h */
 };
 
+/* How often threads switched between the last two scans of all threads. */
+struct hp_pace {
+	uint64_t switches;	/* at the last scan, */
+	uint64_t cpu_ns;	/* and their CPU time, */
+	uint64_t scan_ns;	/* which was then; 0 = not yet */
+	uint64_t by_time;	/* switches in a second, */
+	uint64_t by_cpu;	/* and in a second of CPU time; 0 = not known yet */
+};
+
 /* See perf_crowd.h. */
 struct hp_perf_crowd {
 	bool is_on;
@@ -80,10 +89,13 @@ struct hp_perf {
 	bool are_notes_asked;	/* for users who may sample the kernel; others always are */
 	uint32_t idle_looks;	/* when a wait was last found */
 	struct hp_offcpu_notes notes;
+	uint64_t early_ns;	/* when switches are counted next, soon after the start; 0 = when rings are full */
+	uint64_t early_gap_ns;
 	uint64_t look_ns;	/* when waiting threads or their notes are scanned next; 0 = never, the kernel sends their stacks */
 	struct hp_unseen unseen;	/* for users who may sample the kernel */
 	struct hp_perf_fds wait_fds;
 	struct hp_calm calm;
+	struct hp_pace pace;
 	struct hp_perf_burst burst;
 	struct hp_perf_crowd crowd;
 	bool is_first;	/* the rate is that of the first second of CPU time */

@@ -21,7 +21,9 @@
 #define PARTS_MIN 4u	/* of a slot: the longest take, */
 #define PARTS_MAX 64u	/* the shortest one, */
 #define PARTS_LOST 512u	/* and if records of longer ones were lost */
-#define OUTS_WANTED 250	/* switches in a take */
+#define OUTS_WANTED 250	/* waits in a take, */
+#define SWITCHES_ENOUGH 500	/* or so many switches: most may be yields, and each costs */
+#define SWITCHES_A_PART 5000	/* in a second of CPU time: then a burst may take one part of a slot */
 #define COST_RATIO 50	/* the share of time that switching events and scanning threads may take */
 #define NOTES_NS UINT64_C(4000000)	/* a ring of notes holds some ms of a thread */
 #define LONG_NS UINT64_C(20000000)	/* a wait that justifies a scan from outside */
@@ -33,8 +35,8 @@ static bool is_asked(const struct hp_settings *settings)
 	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
 }
 
-/* Records of switches, two for each, on the CPU that has most of them, and on all; recounted from here on. */
-static uint64_t switches_most(struct hp_perf *perf, uint64_t *all)
+/* Records of switches, two for each, on the CPU that has most of them, and on all. */
+static uint64_t switches_most(const struct hp_perf *perf, uint64_t *all)
 {
 	uint64_t most = 0;
 
@@ -55,11 +57,15 @@ static uint64_t rate(uint64_t records, uint64_t span_ns)
 
 /* ---- on and off ---- */
 
-static uint32_t parts_for(uint64_t outs_a_slot)
+/* In a burst a switch takes some 5 us longer, so the more there are the shorter it is. */
+static uint32_t parts_for(const struct hp_perf *perf, uint64_t outs_a_slot,
+			  uint64_t switches_a_slot)
 {
 	uint32_t parts = PARTS_MAX;
 
-	while (parts > PARTS_MIN && outs_a_slot / parts < OUTS_WANTED)
+	while (parts > PARTS_MIN && outs_a_slot / parts < OUTS_WANTED &&
+	       switches_a_slot / parts < SWITCHES_ENOUGH &&
+	       perf->pace.by_cpu / parts < SWITCHES_A_PART)
 		parts /= 2;
 	return parts;
 }
@@ -117,11 +123,11 @@ static void on(struct hp_perf *perf, uint64_t switches_ns)
 		open_threads(perf);
 		return;
 	}
-	if (perf->whole.fds)
+	if (perf->has_samples && perf->whole.fds)
 		perf->samples.burst.record->is_whole = 1;
 	notes_ask(perf, true);
 	hp_offcpu_notes_long(&perf->notes, HP_BURST_LONG_NS);
-	b->parts = parts_for(switches_ns);
+	b->parts = parts_for(perf, switches_ns, switches_ns);
 	b->counted_ns = 0;
 	b->calm = 0;
 	b->calm_wanted = b->calm_wanted ? b->calm_wanted * 2 : CALM_FIRST;
@@ -145,17 +151,20 @@ static void off(struct hp_perf *perf)
 void hp_perf_burst_look(struct hp_perf *perf, uint64_t now_ns)
 {
 	struct hp_perf_burst *b = &perf->burst;
-	uint64_t span_ns = now_ns - b->count_ns, all, most;
+	uint64_t span_ns = now_ns - b->count_ns, all;
+	bool is_first = !b->count_ns;
 
 	if (!perf->has_waits || b->is_refused)
 		return;
-	if (b->count_ns && span_ns < COUNT_NS)
+	/* A part of the span may have as many as the whole needs. */
+	uint64_t most = switches_most(perf, &all);
+	bool are_many = rate(most, span_ns < COUNT_NS ? COUNT_NS : span_ns) >= HP_BURST_MANY;
+	if (!is_first && !are_many && span_ns < COUNT_NS)
 		return;
-	most = switches_most(perf, &all);
-	bool is_first = !b->count_ns;
+	hp_perf_rings_recount(&perf->rings);
 	b->count_ns = now_ns;
-	if (is_first || rate(most, span_ns) < HP_BURST_MANY || is_asked(perf->settings) ||
-	    hp_perf_is_crowd(perf) || (perf->crowd.is_on && !perf->has_samples))
+	if (is_first || !are_many || is_asked(perf->settings) || hp_perf_is_crowd(perf) ||
+	    (perf->crowd.is_on && !perf->has_samples))
 		return;
 	on(perf, rate(all, span_ns) / (1000000000 / HP_BURST_SLOT_NS));
 }
@@ -185,9 +194,8 @@ static bool toggle(struct hp_perf *perf, unsigned long request)
 static void begin(struct hp_perf *perf)
 {
 	struct hp_perf_burst *b = &perf->burst;
-	uint64_t all;
 
-	switches_most(perf, &all);
+	hp_perf_rings_recount(&perf->rings);
 	if (!perf->has_kernel)
 		hp_offcpu_notes_all(&perf->notes);
 	bool is_whole = toggle(perf, PERF_EVENT_IOC_ENABLE);
@@ -221,7 +229,8 @@ static bool end(struct hp_perf *perf)
 	/* After a loss, takes grow again step by step. */
 	if (perf->is_wide)
 		hp_samples_forget_wait_ids(&perf->samples);
-	uint32_t wish = parts_for((uint64_t)perf->samples.burst.outs * b->parts);
+	uint32_t wish = parts_for(perf, (uint64_t)perf->samples.burst.outs * b->parts,
+				  (uint64_t)perf->samples.burst.all_outs * b->parts);
 	b->parts = wish < b->parts / 2 ? b->parts / 2 : wish;
 	if (!hp_burst_end(&perf->samples))
 		b->parts = b->parts < PARTS_LOST ? b->parts * 2 : PARTS_LOST;

@@ -84,6 +84,39 @@ setup_file()
 			return 0;
 		}
 	EOF
+	# Two threads yield to each other on one CPU.
+	compile yields -fno-instrument-functions <<-'EOF'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <sched.h>
+		#include <time.h>
+		static double now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_MONOTONIC, &t);
+			return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+		}
+		static void *yield(void *end)
+		{
+			while (now() < *(double *)end)
+				sched_yield();
+			return NULL;
+		}
+		int main(void)
+		{
+			double end = now() + 1.2;
+			cpu_set_t one;
+			pthread_t threads[2];
+			CPU_ZERO(&one);
+			CPU_SET(sched_getcpu(), &one);
+			sched_setaffinity(0, sizeof(one), &one);
+			for (int i = 0; i < 2; i++)
+				pthread_create(&threads[i], NULL, yield, &end);
+			for (int i = 0; i < 2; i++)
+				pthread_join(threads[i], NULL);
+			return 0;
+		}
+	EOF
 	# Two processes take turns for a while; meanwhile a third one is forked and computes. Then only naps.
 	compile phases -fno-instrument-functions <<-'EOF'
 		#include <stdio.h>
@@ -199,6 +232,30 @@ holds()
 		skip "no switch records here"
 	holds "'burst_count' not in a"
 	holds "fast.error == 0"
+}
+
+@test "waits alone are recorded in bursts, too, and samples alone are those of the CPUs" {
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/truth"
+	python3 -c 'import json; exit(not json.load(open("'"$T/json"'")).get("functions_cpu", {}).get("is_by_cpu"))' ||
+		skip "$(cat "$T/truth"): too few switches on this machine, or CPUs may not be sampled"
+	HOTPATH_REPORT=auto,-offcpu,-bound HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns"
+	python3 -c 'import json; exit(not json.load(open("'"$T/json"'"))["functions_cpu"].get("is_by_cpu"))'
+	HOTPATH_REPORT=auto,-functions-cpu,-bound HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		"$HP_RUN" "$T/turns" >"$T/truth"
+	holds "a['burst_count'] and fast.error > 0"
+	holds "naps * 0.9 <= slow.waits <= naps + 1"
+	holds "abs(slow.ns / 1e9 * naps / slow.waits - slept) < 0.05 * slept"
+}
+
+@test "bursts of many switches are short, even if none is a wait" {
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/yields"
+	python3 - "$T/json" <<-'EOF' || skip "too few switches on this machine, or no switch records"
+		import json, sys
+		a = json.load(open(sys.argv[1])).get("offcpu", {})
+		print({k: v for k, v in a.items() if k.startswith("burst")})
+		sys.exit(a.get("burst_count", 0) < 5)
+	EOF
+	python3 -c 'import json; a = json.load(open("'"$T/json"'"))["offcpu"]; exit(a["burst_taken_ns"] * 7 > a["burst_covered_ns"])'
 }
 
 @test "when it no longer switches often, all waits are counted, and processes started meanwhile are known" {
