@@ -285,6 +285,7 @@ static void start_sampler(void)
 		hp_say("no helper program ", path,
 		       ", so there will be no report; HOTPATH_BIN names the folder of hotpath-sampler",
 		       NULL);
+		publish(HP_SESSION_OFF);	/* each program that it starts would say the same */
 		return;
 	}
 	if (error == 0)
@@ -356,6 +357,7 @@ static bool make_session(const struct hp_settings *settings)
 		       error == -EEXIST ? "; remove that file, or name another"
 					: "; HOTPATH_SEGMENT_SIZE or HOTPATH_SEGMENT_PATH may help",
 		       NULL);
+		publish(HP_SESSION_OFF);
 		hp_segment.header = NULL;
 		return false;
 	}

@@ -10,6 +10,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "report/base/memory.h"
+
 #define NAME "libhotpath.so"
 
 void hp_place_folder(char folder[HP_HELPER_PATH])
@@ -62,6 +64,22 @@ bool hp_place_library(char path[HP_HELPER_PATH], const char *folder)
 	}
 	snprintf(path, HP_HELPER_PATH, "%.*s/lib/" NAME, parent, folder);
 	return false;
+}
+
+/* Installed, or in the tree of the source. */
+char *hp_place_suppressions(const char *folder)
+{
+	static const char *const places[] = { "../share/hotpath/hotpath.supp",
+					      "../scripts/package/hotpath.supp" };
+	char *file = NULL;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !file; i++) {
+		char *place = hp_xprintf("%s/%s", folder, places[i]);
+
+		file = realpath(place, NULL);
+		free(place);
+	}
+	return file;
 }
 
 bool hp_place_has_program(const char *name)

@@ -22,6 +22,9 @@ void hp_place_folder(char folder[HP_HELPER_PATH]);
  */
 bool hp_place_library(char path[HP_HELPER_PATH], const char *folder);
 
+/* The suppressions for valgrind, allocated; NULL = not installed. */
+char *hp_place_suppressions(const char *folder);
+
 /* True if PATH has a program of this name that may be run. */
 bool hp_place_has_program(const char *name);
 

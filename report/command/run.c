@@ -461,6 +461,31 @@ static void let_asan_be_second(void)
 	free(value);
 }
 
+/* helgrind and drd report the library's accesses as races, unless they get our suppressions. */
+static void let_valgrind_suppress(void)
+{
+	const char *others = getenv("VALGRIND_OPTS");
+	char folder[HP_HELPER_PATH], *file, *value;
+
+	hp_place_folder(folder);
+	file = hp_place_suppressions(folder);
+	/* It separates options at blanks. */
+	if (file && !strpbrk(file, " \t\n'\"")) {
+		value = hp_xprintf("%s%s--suppressions=%s", others ? others : "",
+				   others && *others ? " " : "", file);
+		setenv("VALGRIND_OPTS", value, 1);
+		free(value);
+	}
+	free(file);
+}
+
+static bool is_valgrind(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash ? slash + 1 : path, "valgrind") == 0;
+}
+
 static void meet_library(struct hp_program *program)
 {
 	char folder[HP_HELPER_PATH], library[HP_HELPER_PATH];
@@ -490,6 +515,8 @@ int hp_cmd_run(int argc, char **argv)
 	tell_obstacle(&run);
 	if (run.program.has_asan)
 		let_asan_be_second();
+	if (is_valgrind(run.program.path))
+		let_valgrind_suppress();
 	run.segment = (struct hp_segment)HP_SEGMENT_NONE;
 	return run_program(&run);
 }

@@ -308,28 +308,21 @@ static size_t look_memlock(struct hp_patient *patient, struct hp_finding *findin
 
 enum { VALGRIND_FINE, VALGRIND_ALONE };
 
-/* Installed, or in the tree of the source. */
 static size_t look_valgrind(struct hp_patient *patient, struct hp_finding *finding)
 {
-	static const char *const places[] = { "../share/hotpath/hotpath.supp",
-					      "../scripts/package/hotpath.supp" };
+	char *file;
 
 	if (!hp_place_has_program("valgrind"))
 		return HP_NO_OUTCOME;
-	for (size_t i = 0; i < COUNT(places); i++) {
-		char *place = hp_xprintf("%s/%s", patient->folder, places[i]);
-		char *file = realpath(place, NULL);
-
-		free(place);
-		if (!file)
-			continue;
-		finding->found = hp_xprintf("suppressions: %s", file);
-		finding->remedy = hp_xprintf("valgrind --tool=helgrind --suppressions=%s", file);
-		free(file);
-		return VALGRIND_FINE;
+	file = hp_place_suppressions(patient->folder);
+	if (!file) {
+		finding->found = hp_xstrdup("hotpath.supp is not installed");
+		return VALGRIND_ALONE;
 	}
-	finding->found = hp_xstrdup("hotpath.supp is not installed");
-	return VALGRIND_ALONE;
+	finding->found = hp_xprintf("suppressions: %s", file);
+	finding->remedy = hp_xprintf("valgrind --tool=helgrind --suppressions=%s", file);
+	free(file);
+	return VALGRIND_FINE;
 }
 
 #define WITHOUT "functions, call tree, threads: they do not need it"

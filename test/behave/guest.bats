@@ -331,3 +331,10 @@ clocks()
 	gcc -o "$T/badenv" "$T/badenv.c"
 	HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=none LD_PRELOAD=$HP_LIB "$T/badenv"
 }
+
+@test "guest: a missing helper program is reported once, not by each program that is started" {
+	HOTPATH_BIN=$T/none LD_PRELOAD=$HP_LIB sh -c 'env true; (exec true); env true' 2>"$T/err"
+	cat "$T/err"
+	[ "$(grep -c '^hotpath: no helper program' "$T/err")" = 1 ]
+	[ "$(grep -vc '^hotpath: no ' "$T/err")" = 0 ]
+}

@@ -101,6 +101,16 @@ only_planted()
 	only_planted helgrind "$T/plain"
 }
 
+@test "valgrind: hotpath run passes the suppressions, and keeps the user's options" {
+	command -v valgrind >/dev/null || skip "no valgrind"
+	HOTPATH_SEGMENT_SIZE=16M VALGRIND_OPTS="--log-file=$T/quiet" \
+		"$HP_BUILD/hotpath" run valgrind --tool=helgrind -q "$T/plain" >"$T/out"
+	cat "$T/quiet"
+	[ "$(cat "$T/out")" = 90 ]
+	[ -f "$T/quiet" ]
+	[ ! -s "$T/quiet" ]
+}
+
 @test "valgrind: so does drd" {
 	[ -n "$HP_TEST_FULL" ] || skip "HP_TEST_FULL=1 runs it: a minute"
 	only_planted drd "$T/plain"
