@@ -45,6 +45,7 @@
 #define CHECKS_MAX 256	/* of processes whose maps are read, for each scan */
 /* Of 2 ms in a scan, for all processes together: other users cannot delay us more. */
 #define LEAVE_STEPS 25
+#define PORT_REQUESTS_MAX 8	/* of each level */
 #define RECORDS_MAX 1000000	/* a damaged list must not cause an endless loop */
 
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll)
@@ -295,14 +296,25 @@ static void pass_ticking(const struct hp_ticking *from, struct hp_ticking *to)
 	atomic_store_explicit(&to->is_on, atomic_load(&from->is_on), memory_order_release);
 }
 
-static void pass_ports(struct hp_ports *from, struct hp_ports *to)
+/*
+ * Each request makes the live server move to another port, which is reported.  A level with fewer
+ * rights gets as many as its programs can need: after the first one, our port is a random one.
+ */
+static void pass_request(struct hp_ports *to, struct hp_ports *from, uint8_t *requests)
+{
+	if (!atomic_load_explicit(&from->asked, memory_order_relaxed) ||
+	    *requests >= PORT_REQUESTS_MAX)
+		return;
+	(*requests)++;
+	atomic_fetch_or(&to->asked, atomic_exchange(&from->asked, 0));
+}
+
+static void pass_ports(const struct hp_ports *from, struct hp_ports *to)
 {
 	uint32_t given = atomic_load(&from->given);
 
 	for (int i = 0; i < HP_PORT_KINDS; i++)
 		atomic_store_explicit(&to->at[i], atomic_load(&from->at[i]), memory_order_relaxed);
-	if (atomic_load_explicit(&to->asked, memory_order_relaxed))
-		atomic_fetch_or(&from->asked, atomic_exchange(&to->asked, 0));
 	if (atomic_load_explicit(&to->given, memory_order_relaxed) == given)
 		return;
 	atomic_store_explicit(&to->given, given, memory_order_release);
@@ -312,13 +324,16 @@ static void pass_ports(struct hp_ports *from, struct hp_ports *to)
 void hp_members_pass(struct hp_members *members)
 {
 	const struct hp_segments *segments = &members->segments;
+	struct hp_ports *own = hp_segment_ports(members->segment), *ports;
 
 	for (uint32_t i = 1; i < segments->count; i++) {
 		struct hp_header *header = segments->at[i]->header;
 
+		ports = hp_segment_ports(segments->at[i]);
 		pass_ticking(hp_segment_ticking(members->segment),
 			     hp_segment_ticking(segments->at[i]));
-		pass_ports(hp_segment_ports(members->segment), hp_segment_ports(segments->at[i]));
+		pass_request(own, ports, &members->port_requests[i]);
+		pass_ports(own, ports);
 		header->root_pid = members->root_pid;
 	}
 }

@@ -54,6 +54,7 @@ struct hp_members {
 	struct hp_segments segments;	/* that one, and those of lower levels */
 	struct hp_level levels[1 + HP_LEVELS_MAX];	/* its level; the first is our own */
 	bool is_tainted[1 + HP_LEVELS_MAX];	/* a process with fewer rights has written there */
+	uint8_t port_requests[1 + HP_LEVELS_MAX];	/* passed on to the session's own segment */
 	uint64_t level_size;	/* range of offsets for a further one */
 	int epoll;
 	uint32_t count;

@@ -517,6 +517,53 @@ dropped()
 
 # The program's file names the place of its debug information, and a user with write access there
 # controls the contents.
+@test "trust: a worker that dropped root moves the live server a few times only" {
+	needs_root
+	gcc -I"$ROOT" -o "$T/moves" -x c - <<-'EOF'
+		#define _GNU_SOURCE
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		#include "segment/layout/header.h"
+		/* A worker requests the port again as soon as it was released. */
+		static void request(struct hp_ports *ports)
+		{
+			struct timespec pause = { 0, 5000000 };
+			for (int i = 0; i < 400; i++) {
+				atomic_store(&ports->asked, 1);
+				nanosleep(&pause, NULL);
+			}
+			printf("%u\n", atomic_load(&ports->given));
+		}
+		int main(void)
+		{
+			char line[512];
+			unsigned long header = 0;
+			if (fork() != 0)
+				return wait(NULL) < 0;
+			free(malloc(100));
+			if (setgid(65534) != 0 || setuid(65534) != 0)
+				return 1;
+			free(malloc(100));
+			FILE *maps = fopen("/proc/self/maps", "r");
+			while (!header && fgets(line, sizeof(line), maps))
+				if (strstr(line, "memfd:hotpath") && strstr(line, "rw-s"))
+					header = strtoul(line, NULL, 16);
+			if (header)
+				request((struct hp_ports *)(header + HP_PORTS_AT));
+			return header == 0;
+		}
+	EOF
+	chmod a+x "$BATS_RUN_TMPDIR" "$T"
+	HOTPATH_KEEP=0 HOTPATH_REPORT=alloc HOTPATH_METRICS_PORT=0 "$HP_BUILD/hotpath" run -o "$T/text" "$T/moves" >"$T/out" 2>"$T/err"
+	head -20 "$T/out" "$T/err"
+	[ "$(cat "$T/out")" -ge 1 ]
+	[ "$(grep -c 'live figures: http' "$T/err")" -le 9 ]
+}
+
 @test "trust: a pipe in place of debug information is not waited for" {
 	local place
 	mkdir -p "$T/debug/.debug"
