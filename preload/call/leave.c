@@ -436,28 +436,39 @@ void hp_leave_recover(struct hp_local *me)
 	hp_gate_open(me, hp_clock(me));
 }
 
+static void leave_below(struct hp_local *me, uintptr_t cfa)
+{
+	do
+		while (hp_frame_is_call(me, me->top - 1) && me->top[-1].cfa < cfa)
+			hp_leave_down_to(me, me->top - 1);
+	while (!hp_frame_is_call(me, me->top - 1) && me->top[-1].cfa < cfa && hp_stack_shrink(me));
+}
+
+/* The jump may go to another stack than that of the last hook: back from a coroutine, for instance. */
 void hp_leave_below(uintptr_t cfa)
 {
+	const struct hp_stack *stack;
 	struct hp_local *me;
 	uint64_t since;
 	int saved;
 
-	if (hp_is_early())
+	if (!cfa || hp_is_early())
 		return;
 	saved = errno;
 	me = hp_local();
 	if (is_slow_path_left(me, cfa))
 		hp_leave_recover(me);
-	if (me->state != HP_THREAD_OPEN || cfa < me->stack->low || cfa > me->stack->high ||
-	    me->top[-1].cfa >= cfa)
+	if (me->state != HP_THREAD_OPEN)
+		return;
+	stack = me->stack;
+	if (cfa >= stack->low && cfa <= stack->high && me->top[-1].cfa >= cfa)
 		return;
 	since = hp_clock(me);
 	hp_gate_shut(me);
-	do
-		while (hp_frame_is_call(me, me->top - 1) && me->top[-1].cfa < cfa)
-			hp_leave_down_to(me, me->top - 1);
-	while (!hp_frame_is_call(me, me->top - 1) && me->top[-1].cfa < cfa && hp_stack_shrink(me));
-	since = hp_gap_cut(me, since);
+	if (hp_stack_select_known(me, cfa))
+		leave_below(me, cfa);
+	if (me->stack == stack)
+		since = hp_gap_cut(me, since);
 	hp_stack_return(me);
 	hp_gate_open(me, since);
 	errno = saved;

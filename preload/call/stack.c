@@ -374,6 +374,15 @@ bool hp_stack_select(struct hp_local *me, uintptr_t cfa)
 	return true;
 }
 
+bool hp_stack_select_known(struct hp_local *me, uintptr_t cfa)
+{
+	struct hp_stack *stack = stack_at(me, cfa);
+
+	if (stack && stack != me->stack)
+		switch_to(me, stack);
+	return stack;
+}
+
 void hp_stack_tag(struct hp_local *me)
 {
 	struct hp_part *part = me->stack->part;

@@ -17,6 +17,9 @@
  */
 bool hp_stack_select(struct hp_local *me, uintptr_t cfa);
 
+/* The same, but only if there is such a shadow stack; false = there is none. */
+bool hp_stack_select_known(struct hp_local *me, uintptr_t cfa);
+
 /*
  * The outermost call on a guest stack is tagged, so that its exit hook takes
  * the slow path, which returns to the previous stack; so is the first call in

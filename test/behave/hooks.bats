@@ -184,6 +184,57 @@ true_counts()
 	done
 }
 
+# Between the coroutine's last hook and the jump there is none on the program's stack.
+@test "hooks: a jump right after a coroutine ends the calls that it leaves" {
+	compile jumped <<-'END'
+		#include <setjmp.h>
+		#include <ucontext.h>
+		static jmp_buf again;
+		static ucontext_t here, there;
+		static char stack[65536];
+		__attribute__((noinline)) void inside(void) { __asm__ volatile(""); }
+		void coroutine(void)
+		{
+			for (;;) {
+				inside();
+				swapcontext(&there, &here);
+			}
+		}
+		__attribute__((noinline)) void jumper(void)
+		{
+			swapcontext(&here, &there);
+			longjmp(again, 1);
+		}
+		__attribute__((noinline)) int next(int i)
+		{
+			volatile char larger_frame[4096] = { 1 };
+			return larger_frame[0] + i;
+		}
+		__attribute__((noinline)) int catcher(void)
+		{
+			volatile int sum = 0;
+			for (volatile int i = 0; i < 1000; i++) {
+				if (!setjmp(again))
+					jumper();
+				sum += next(i);
+			}
+			return sum;
+		}
+		int main(void)
+		{
+			getcontext(&there);
+			there.uc_stack.ss_sp = stack;
+			there.uc_stack.ss_size = sizeof(stack);
+			makecontext(&there, coroutine, 0);
+			return catcher() == 0;
+		}
+	END
+	HOTPATH_REPORT=calltree watched "$T/jumped"
+	jq -c '.calltree.tree as $tree | $tree[] | select(.name == "next") | .parent as $parent |
+		[.calls, ($tree[] | select(.id == $parent) | .name)]' "$T/report" | tee "$T/parents"
+	[ "$(cat "$T/parents")" = '[1000,"catcher"]' ]
+}
+
 @test "hooks: pthread_exit through C++ frames" {
 	true_counts throw exits 200 -- parallel
 }

@@ -174,7 +174,7 @@ const char *hp_offcpu_empty(struct hp_report *report)
 		       "where the kernel permits it";
 	if (offcpu_of(report)->count)
 		return "nothing matches HOTPATH_FOCUS";
-	return "no thread waited";
+	return "no wait was seen";
 }
 
 static int compare_rows(const void *left, const void *right)
