@@ -39,6 +39,8 @@ static void say(const struct teller *teller, char *line)
 static const char *remedy(enum hp_segment_fault fault)
 {
 	switch (fault) {
+	case HP_SEGMENT_MISSING:
+		return "; `hotpath list` shows the runs";
 	case HP_SEGMENT_FOREIGN:
 		return "; use a run from `hotpath list`, or a file made by HOTPATH_SEGMENT_PATH";
 	case HP_SEGMENT_TRUNCATED:
@@ -54,8 +56,13 @@ static const char *remedy(enum hp_segment_fault fault)
 /* True if there is a segment now. */
 static bool settle(const struct teller *teller, const char *path, enum hp_segment_fault fault)
 {
-	bool has_reason = fault == HP_SEGMENT_MISSING || fault == HP_SEGMENT_UNMAPPED;
+	bool has_reason;
 
+	/* A folder or a socket is no segment, whatever call found that out. */
+	if ((fault == HP_SEGMENT_MISSING && errno == ENXIO) ||
+	    (fault == HP_SEGMENT_UNMAPPED && errno == EISDIR))
+		fault = HP_SEGMENT_FOREIGN;
+	has_reason = fault == HP_SEGMENT_MISSING || fault == HP_SEGMENT_UNMAPPED;
 	if (fault != HP_SEGMENT_FINE)
 		say(teller, hp_xprintf("%s %s%s%s%s", path, hp_segment_fault_text(fault),
 				       has_reason ? ": " : "", has_reason ? strerror(errno) : "",

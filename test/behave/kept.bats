@@ -450,6 +450,12 @@ refused()
 	run timeout 20 "$hotpath" report "$BATS_TEST_TMPDIR/pipe"
 	[ "$status" = 1 ]
 	[[ $output == *"/pipe is not a hotpath segment; "* ]]
+	run timeout 20 "$hotpath" report "$BATS_TEST_TMPDIR"
+	[ "$status" = 1 ]
+	[[ $output == *" is not a hotpath segment; "* ]]
+	run timeout 20 "$hotpath" report "$BATS_TEST_TMPDIR/none"
+	[ "$status" = 1 ]
+	[[ $output == *"/none cannot be opened: No such file or directory; "* ]]
 }
 
 @test "kept: damage is reported" {
