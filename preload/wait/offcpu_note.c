@@ -178,10 +178,12 @@ static struct hp_offcpu_ring *ring_of_thread(uint64_t now_ns)
 	if (own_ring && hp_self && own_ring->pid == hp_self->pid &&
 	    hp_segment_holds(&hp_segment, own_ring))
 		return own_ring;
+	if (is_one_of_a_crowd())
+		return NULL;
 	uint32_t pid = (uint32_t)getpid();
 	if (!hp_self_open() || hp_self->pid != pid || !hp_self->process)
 		return NULL;
-	own_ring = is_one_of_a_crowd() ? NULL : ring_take(now_ns);
+	own_ring = ring_take(now_ns);
 	return own_ring;
 }
 
