@@ -29,6 +29,7 @@
 
 #define STATUS_WAIT_MS 1000
 #define REAPED_WAIT_MS 100
+#define DYING_NS UINT64_C(10000000)	/* until a killed process is looked for again */
 #define READY_NS UINT64_C(1000000000)
 
 extern char **environ;
@@ -172,32 +173,54 @@ void hp_end_prepare(struct hp_end *end)
 	end->ready_until_ns = hp_clock_raw_ns() + READY_NS;
 }
 
-/* It has begun nothing. */
+static void unbind(pid_t child)
+{
+	cpu_set_t all;
+
+	if (sched_getaffinity(0, sizeof(all), &all) == 0)
+		sched_setaffinity(child, sizeof(all), &all);
+}
+
+static void dying_look(struct hp_end *end, uint64_t now_ns)
+{
+	if (waitpid(end->dying, NULL, WNOHANG) == 0) {
+		end->ready_until_ns = now_ns + DYING_NS;
+		return;
+	}
+	end->dying = 0;
+	end->ready_until_ns = 0;
+}
+
+/*
+ * It has begun nothing. On a busy machine, it takes up to 0.7 s until it has a processor to end on:
+ * waiting for that, we would lose records.
+ */
 static void ready_end(struct hp_end *end)
 {
 	close(end->begin);
 	kill(end->ready, SIGKILL);
-	while (waitpid(end->ready, NULL, 0) < 0 && errno == EINTR)
-		;
+	unbind(end->ready);
+	end->dying = end->ready;
 	end->ready = 0;
-	end->ready_until_ns = 0;
+	dying_look(end, hp_clock_raw_ns());
 }
 
 void hp_end_do(struct hp_end *end, uint64_t now_ns)
 {
-	if (end->ready && now_ns >= end->ready_until_ns)
+	if (now_ns < end->ready_until_ns)
+		return;
+	if (end->ready)
 		ready_end(end);
+	else if (end->dying)
+		dying_look(end, now_ns);
 }
 
 /* False if there is none, or it has died. */
 static bool ready_begin(struct hp_end *end)
 {
-	cpu_set_t all;
-
 	if (!end->ready)
 		return false;
-	if (sched_getaffinity(0, sizeof(all), &all) == 0)
-		sched_setaffinity(end->ready, sizeof(all), &all);
+	unbind(end->ready);
 	/* It does not know segments that were added since. */
 	if (end->segments->count > 1 || write(end->begin, "", 1) != 1) {
 		ready_end(end);
@@ -278,6 +301,9 @@ void hp_end_finish(struct hp_end *end)
 			strsignal(WTERMSIG(status)));
 	if (!end->is_quiet)
 		hp_end_tell(end, status ? HP_REPORT_FAILED : HP_REPORT_DONE);
+	while (end->dying && waitpid(end->dying, NULL, 0) < 0 && errno == EINTR)
+		;
+	end->dying = 0;
 }
 
 void hp_end_again(struct hp_end *end)

@@ -24,7 +24,8 @@ struct hp_end {
 	bool is_quiet;	/* this report replaces a file; nobody waits for it */
 	pid_t ready;	/* a report that waits to begin; 0 = none */
 	int begin;	/* the end of the pipe that it reads */
-	uint64_t ready_until_ns;
+	pid_t dying;	/* one that was killed; 0 = none */
+	uint64_t ready_until_ns;	/* or when the killed one is looked for; 0 = neither */
 };
 
 /*

@@ -276,3 +276,31 @@ holds()
 		assert 0.1e9 < sum(r["inclusive_ns"] for r in work) < 0.5e9	# of 0.3
 	EOF
 }
+
+# A process that is traced does not end for its parent until the tracer lets go: as if it had no
+# processor to end on.
+@test "the helper does not wait until the prepared report has ended" {
+	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/truth" 3>&- &
+	python3 - "XDG_STATE_HOME=$XDG_STATE_HOME" <<-'EOF' || { wait; skip "no prepared report, or it may not be traced"; }
+		import ctypes, os, sys, time
+		def is_it(pid):
+		    try:
+		        return (b"--ready" in open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")
+		                and sys.argv[1].encode() in open(f"/proc/{pid}/environ", "rb").read().split(b"\0"))
+		    except OSError:
+		        return False
+		end = time.monotonic() + 1
+		found = []
+		while not found and time.monotonic() < end:
+		    found = [pid for pid in os.listdir("/proc") if pid.isdigit() and is_it(pid)]
+		PTRACE_SEIZE = 0x4206
+		if not found or ctypes.CDLL(None).ptrace(PTRACE_SEIZE, int(found[0]), None, None):
+		    sys.exit(1)
+		time.sleep(1.8)
+	EOF
+	wait
+	python3 -c 'import json; exit(not json.load(open("'"$T/json"'")).get("offcpu", {}).get("burst_count"))' ||
+		skip "too few switches on this machine, or no switch records"
+	holds "slow.waits >= naps * 0.9"
+}
