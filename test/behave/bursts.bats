@@ -243,8 +243,9 @@ holds()
 	HOTPATH_REPORT=auto,-functions-cpu,-bound HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
 		"$HP_RUN" "$T/turns" >"$T/truth"
 	holds "a['burst_count'] and fast.error > 0"
-	holds "naps * 0.7 <= slow.waits <= naps + 1"
-	holds "abs(slow.ns / 1e9 * naps / slow.waits - slept) < 0.05 * slept"
+	# Notes are lost, or bursts count for others, where the helper has no processor.
+	holds "naps / 2 < slow.waits < naps * 2"
+	holds "abs(slow.ns / 1e9 * naps / slow.waits - slept) < 0.1 * slept"
 }
 
 @test "bursts of many switches are short, even if none is a wait" {
@@ -278,11 +279,12 @@ holds()
 }
 
 # A process that is traced does not end for its parent until the tracer lets go: as if it had no
-# processor to end on.
-@test "the helper does not wait until the prepared report has ended" {
+# processor to end on. Returns 1 if nothing was traced.
+run_with_traced_report()
+{
 	export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" >"$T/truth" 3>&- &
-	python3 - "XDG_STATE_HOME=$XDG_STATE_HOME" <<-'EOF' || { wait; skip "no prepared report, or it may not be traced"; }
+	python3 - "XDG_STATE_HOME=$XDG_STATE_HOME" <<-'EOF' || { wait; return 1; }
 		import ctypes, os, sys, time
 		def is_it(pid):
 		    try:
@@ -300,7 +302,18 @@ holds()
 		time.sleep(1.8)
 	EOF
 	wait
-	python3 -c 'import json; exit(not json.load(open("'"$T/json"'")).get("offcpu", {}).get("burst_count"))' ||
-		skip "too few switches on this machine, or no switch records"
-	holds "slow.waits >= naps * 0.8"
+}
+
+@test "the helper does not wait until the prepared report has ended" {
+	local try
+	for try in 1 2 3; do
+		run_with_traced_report || skip "no prepared report, or it may not be traced"
+		python3 -c 'import json; exit(not json.load(open("'"$T/json"'")).get("offcpu", {}).get("burst_count"))' ||
+			skip "too few switches on this machine, or no switch records"
+		# A busy machine, too, may keep the helper from reading, but not each time.
+		if holds "slow.waits >= naps * 0.8"; then
+			return
+		fi
+	done
+	return 1
 }
