@@ -50,7 +50,8 @@
 #include "segment/rights.h"
 #include "util/hash.h"
 
-#define JOIN_WAIT_MS 200
+#define JOIN_WAIT_MS 1000	/* a stopped sampler delays a program by as much */
+#define BIRTH_WAIT_MS 5000	/* for one that has just been started, on a busy machine */
 #define LOOK_WAIT_MS 2000	/* for readers: a busy helper has to get a core first */
 #define END_SLICE_NS 100000000
 #define COME_UP_PART 5	/* for the whole wait: a sampler needs 1 ms of CPU */
@@ -237,10 +238,9 @@ static bool is_trusted_file(int fd)
 }
 
 /* Asks the sampler; `own` is an address to ask from, or NULL.  Returns a socket or -errno. */
-static int ask_socket(const char *token, const struct hp_session *own)
+static int ask_socket(const char *token, const struct hp_session *own, uint64_t wait_ms)
 {
 	struct sockaddr_un address;
-	uint64_t wait_ms = own ? LOOK_WAIT_MS : JOIN_WAIT_MS;
 	struct timeval wait = { (time_t)(wait_ms / 1000), (suseconds_t)(wait_ms % 1000 * 1000) };
 	int error = -EPERM;
 
@@ -266,9 +266,9 @@ static int ask_socket(const char *token, const struct hp_session *own)
 }
 
 /* The first descriptor that it sends, or -errno. */
-static int ask_first(const char *token, const struct hp_session *own)
+static int ask_first(const char *token, const struct hp_session *own, uint64_t wait_ms)
 {
-	int server = ask_socket(token, own);
+	int server = ask_socket(token, own, wait_ms);
 
 	if (server < 0)
 		return server;
@@ -345,7 +345,7 @@ static int attach(const struct hp_session *session, struct hp_segment *segment, 
 
 int hp_session_ask(const struct hp_session *session)
 {
-	int saved = errno, fd = ask_first(session->token, NULL);
+	int saved = errno, fd = ask_first(session->token, NULL, JOIN_WAIT_MS);
 
 	if (fd >= 0 && !is_trusted_file(fd)) {
 		close(fd);
@@ -355,12 +355,17 @@ int hp_session_ask(const struct hp_session *session)
 	return fd;
 }
 
-/* Without a pid that means the same to both, the sampler has to translate it. */
-static bool has_same_pids(const struct hp_segment *segment)
+/*
+ * Without a pid that means the same to both, the sampler has to translate it. Returns 0 or -errno;
+ * EAGAIN = it has just been started, and does not answer yet.
+ */
+static int check_pids(const struct hp_segment *segment)
 {
 	uint32_t its = hp_segment_room(segment)->pid_namespace;
 
-	return its && hp_rights_namespace(AT_FDCWD, "/proc/self/ns/pid") == its;
+	if (!its)
+		return -EAGAIN;
+	return hp_rights_namespace(AT_FDCWD, "/proc/self/ns/pid") == its ? 0 : -EPROTO;
 }
 
 /*
@@ -388,21 +393,23 @@ static int join_shared(struct hp_session *session, struct hp_segment *segment)
 
 	if (error)
 		return error;
-	if (!has_same_pids(segment)) {
+	error = check_pids(segment);
+	if (error)
 		hp_segment_release(segment);
-		return -EPROTO;
-	}
-	tell(session);
-	return 0;
+	else
+		tell(session);
+	return error;
 }
 
 static int join(struct hp_session *session, struct hp_segment *segment)
 {
+	int error = join_shared(session, segment);
 	int fd;
 
-	if (join_shared(session, segment) == 0)
+	if (error == 0)
 		return 0;
-	fd = ask_first(session->token, NULL);
+	/* A program that gave up would begin a session of its own, with a report of its own. */
+	fd = ask_first(session->token, NULL, error == -EAGAIN ? BIRTH_WAIT_MS : JOIN_WAIT_MS);
 	return fd < 0 ? fd : attach(session, segment, fd);
 }
 
@@ -422,7 +429,7 @@ int hp_session_look(const char *token)
 	struct hp_session own;
 
 	hp_session_init(&own);	/* for its own token: an unused address */
-	return ask_first(token, &own);
+	return ask_first(token, &own, LOOK_WAIT_MS);
 }
 
 int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MAX])
@@ -431,7 +438,7 @@ int hp_session_look_all(const char *token, int fds[1 + HP_LEVELS_MAX])
 	int count = 0, fd = -EPROTO;
 
 	hp_session_init(&own);
-	int server = ask_socket(token, &own);
+	int server = ask_socket(token, &own, LOOK_WAIT_MS);
 	if (server < 0)
 		return server;
 	while (count <= HP_LEVELS_MAX && (fd = hp_fd_receive_to_read(server, 0)) >= 0)
