@@ -417,7 +417,7 @@ const struct hp_section hp_processes_section = {
 	.usual = LIMIT,
 	.has_data = has_data,
 	.about = "Processes by program.",
-	.none = "no process could be recorded: the segment was full",
+	.none = "no process was recorded: a static program, other privileges, or a full segment",
 	.note = note,
 	.after = after,
 	.extra = { .head = add_head,
