@@ -30,6 +30,7 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/self.h"
+#include "preload/lock/file.h"
 #include "segment/newer.h"
 
 static _Atomic uint32_t has_left;	/* the process is ending */
@@ -181,6 +182,7 @@ void hp_channel_forget(int fd)
 	bool is_watched = hp_watch_holds(fd);
 	int saved;
 
+	hp_file_forget(fd);
 	if (HP_UNLIKELY(hp_channel_is_told(fd)))
 		tell_close(fd);
 
@@ -212,6 +214,8 @@ void hp_channel_copied(int fd, int copy)
 	uint64_t word;
 	int saved;
 
+	if (fd != copy)
+		hp_file_forget(copy);
 	if (fd != copy && hp_channel_is_told(copy))
 		tell_close(copy);
 	if (fd == copy || !is_told(copy))
@@ -435,11 +439,11 @@ int hp_channel_control(int (*real)(int, int, ...), int fd, int command, void *ar
 
 bool hp_channel_raw_before(long number, long a, long b, long c)
 {
-	if (!hp_channel_fds_most)
-		return false;
 	if (number == SYS_close)
 		hp_channel_forget((int)a);
-	else if (number == SYS_close_range && !((unsigned)c & CLOSE_RANGE_CLOEXEC))
+	else if (number == SYS_close_range && (unsigned)c & CLOSE_RANGE_UNSHARE)
+		hp_file_keep_none();
+	if (number == SYS_close_range && !((unsigned)c & CLOSE_RANGE_CLOEXEC))
 		hp_channel_forget_range((unsigned)a, (unsigned)b);
 	return number != SYS_close && number != SYS_close_range;
 }
@@ -487,6 +491,8 @@ void hp_channel_forget_range(unsigned first, unsigned last)
 
 	if (end < hp_watch_end())
 		end = hp_watch_end();
+	if (end < (unsigned)hp_file_kept_end)
+		end = (unsigned)hp_file_kept_end;
 	if (!end)
 		return;
 	saved = errno;

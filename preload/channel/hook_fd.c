@@ -10,6 +10,7 @@
 #include "preload/channel/channel.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/lock/file.h"
 #include "segment/newer.h"
 #include "segment/session.h"
 
@@ -88,6 +89,8 @@ HP_EXPORT int close_range(unsigned first, unsigned last, int flags)
 		errno = ENOSYS;
 		return -1;
 	}
+	if (flags & (int)CLOSE_RANGE_UNSHARE)
+		hp_file_keep_none();
 	if (!(flags & (int)CLOSE_RANGE_CLOEXEC))
 		hp_channel_forget_range(first, last);
 	return hp_real()->close_range(first, last, flags);

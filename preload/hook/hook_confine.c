@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -28,6 +29,7 @@
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
 #include "preload/guest/tid.h"
+#include "preload/lock/file.h"
 #include "preload/thread/drop.h"
 #include "preload/thread/level.h"
 #include "preload/thread/process.h"
@@ -86,6 +88,13 @@ static bool changes_rights(long number)
 		if (number == numbers[i])
 			return true;
 	return false;
+}
+
+static void rights_changed(long number, long value)
+{
+	hp_drop_look_at_thread();
+	if (number == SYS_unshare && value & CLONE_FILES)
+		hp_file_keep_none();
 }
 
 static void clock_take(bool is_inherited)
@@ -225,7 +234,7 @@ long hp_confine_rights(long number, long a, long b, long c, long d, long e, long
 	long result = hp_real()->syscall(number, a, b, c, d, e, f);
 
 	if (result == 0 && changes_rights(number))
-		hp_drop_look_at_thread();
+		rights_changed(number, a);
 	return result;
 }
 
@@ -346,7 +355,7 @@ HP_EXPORT long syscall(long number, ...)
 	if (change != NO_CHANGE)
 		confined(change, before, result >= 0);
 	if (result == 0 && changes_rights(number))
-		hp_drop_look_at_thread();
+		rights_changed(number, values[0]);
 	return result;
 }
 #endif

@@ -12,6 +12,7 @@
 
 #include "preload/guest/guest.h"
 #include "preload/guest/real.h"
+#include "preload/lock/file.h"
 #include "preload/thread/drop.h"
 
 /* Not in all headers. */
@@ -80,6 +81,8 @@ HP_EXPORT int unshare(int flags)
 
 	if (result == 0 && flags & CLONE_NEWUSER)
 		hp_drop_look_at_thread();
+	if (result == 0 && flags & CLONE_FILES)
+		hp_file_keep_none();
 	return result;
 }
 

@@ -12,6 +12,7 @@
 #define HP_PRELOAD_LOCK_FILE_H
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +23,29 @@
 /* Writes a file lock's name, at most `room` bytes with the terminator; "" = unknown. */
 void hp_lock_file_name(int fd, char *name, size_t room);
 
-/* The file's identity, instead of an address; 0 = unknown. */
+/*
+ * The file's identity, instead of an address; 0 = unknown.  Asking the kernel costs a third of a
+ * lock, so the answer is kept until the descriptor is closed or replaced.  Not all ways to do that
+ * are visible (a system call instruction of the program's own, io_uring), so the kernel is asked
+ * again from time to time; if the file is another one, nothing is kept from then on.
+ */
 uintptr_t hp_file_address(int fd);
+
+#define HP_FILE_FDS 4096	/* above these, the kernel is asked each time */
+extern HP_HIDDEN _Atomic int hp_file_kept_end;	/* no file is kept from here on */
+
+/* It is about to be closed, or has been replaced. */
+void hp_file_forget_known(int fd);
+
+static HP_HOT void hp_file_forget(int fd)
+{
+	if (HP_UNLIKELY(fd >= 0 &&
+			fd < atomic_load_explicit(&hp_file_kept_end, memory_order_relaxed)))
+		hp_file_forget_known(fd);
+}
+
+/* Keeps no answers from now on. */
+void hp_file_keep_none(void);
 
 /* The use for a call on the file of `fd`; NULL = not recorded. */
 static inline struct hp_use *hp_file_use(struct hp_lock_call *call, int fd, bool is_shared,

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 
+#include "preload/channel/channel.h"
 #include "preload/guest/real.h"
 #include "preload/stream/stream.h"
 
@@ -64,6 +65,10 @@ HP_EXPORT int closedir(DIR *dir)
 		hp_stream_ends(open, flags & FAILED  ? HP_STREAM_FAILED
 				     : flags & ENDED ? HP_STREAM_ENDED
 						     : HP_STREAM_CLOSED);
+	/* A program may pass NULL, although the declaration forbids it. */
+	__asm__("" : "+r"(dir));
+	if (dir)
+		hp_channel_forget(dirfd(dir));
 	return hp_real()->closedir(dir);
 }
 

@@ -76,8 +76,7 @@ static void closes(FILE *file)
 		return;
 	saved = errno;
 	hp_file_closes(file);
-	if (hp_channel_fds_most)
-		hp_channel_forget(fileno(file));
+	hp_channel_forget(fileno(file));
 	errno = saved;
 }
 

@@ -9,7 +9,7 @@ setup_file()
 {
 	local name programs=$ROOT/test/behave/programs
 
-	for name in locks_files locks_path locks_circle locks_barrier threads_states; do
+	for name in locks_files locks_path locks_circle locks_barrier locks_reuse threads_states; do
 		gcc -D_GNU_SOURCE -g -O1 -o "$T/${name#locks_}" "$programs/$name.c" -lpthread
 	done
 	gcc -DHOTPATH -I"$ROOT/include" -g -O1 -o "$T/label" "$programs/locks_label.c" -lpthread
@@ -42,6 +42,19 @@ setup()
 	grep -q "^$T/data file exclusive run_file (locks_files.c:[0-9]*)$" "$T/rows"
 	grep -q "^$T/data file shared record (locks_files.c:[0-9]*)$" "$T/rows"
 	[ "$(lock_rows file_locks write_wait_max_ns)" -gt 10000000 ]
+}
+
+# The file of a descriptor is kept between calls.
+@test "locks: files whose descriptors have the same number" {
+	mkdir "$T/folder"
+	cd "$T/folder"
+	with_us reuse
+	lock_rows file_locks label write_count | sed "s|^$T/folder/||" >"$T/rows"
+	# After a close that nobody sees, up to 15 locks count for the file before.
+	diff <(grep -v '^file4[01] ' "$T/out") <(grep -v '^file4[01] ' "$T/rows")
+	[ "$(uname -m)" = x86_64 ] || return 0
+	[ "$(awk '/^file41 / { print ($2 >= 85) }' "$T/rows")" = 1 ]
+	[ "$(awk '/^file4[01] / { sum += $2 } END { print sum }' "$T/rows")" = 110 ]
 }
 
 @test "locks: a stream, locked again by its owner" {
