@@ -56,6 +56,14 @@ HP_EXPORT DIR *fdopendir(int fd)
 	return opened(hp_real()->fdopendir(fd), NULL, HP_CALLER);
 }
 
+/* A program may pass NULL, although the declaration of closedir forbids it. */
+static void forget(DIR *dir)
+{
+	__asm__("" : "+r"(dir));
+	if (dir)
+		hp_channel_forget(dirfd(dir));
+}
+
 HP_EXPORT int closedir(DIR *dir)
 {
 	struct hp_stream_open *open = hp_stream_of(key_of(dir));
@@ -65,10 +73,7 @@ HP_EXPORT int closedir(DIR *dir)
 		hp_stream_ends(open, flags & FAILED  ? HP_STREAM_FAILED
 				     : flags & ENDED ? HP_STREAM_ENDED
 						     : HP_STREAM_CLOSED);
-	/* A program may pass NULL, although the declaration forbids it. */
-	__asm__("" : "+r"(dir));
-	if (dir)
-		hp_channel_forget(dirfd(dir));
+	forget(dir);
 	return hp_real()->closedir(dir);
 }
 
