@@ -266,6 +266,11 @@ static inline struct hp_looks *hp_segment_looks(const struct hp_segment *segment
 	return (struct hp_looks *)((char *)segment->header + HP_LOOKS_AT);
 }
 
+static inline struct hp_credit *hp_segment_credit(const struct hp_segment *segment)
+{
+	return (struct hp_credit *)((char *)segment->header + HP_CREDIT_AT);
+}
+
 /* Offset of an address inside the segment. */
 static inline uint64_t hp_segment_offset(const struct hp_segment *segment, const void *address)
 {

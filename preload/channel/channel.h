@@ -305,6 +305,14 @@ void hp_channel_thread_began(uintptr_t at);
 void hp_channel_thread_ended(void);
 void hp_channel_thread_joined(uintptr_t thread);
 
+/* --- credit.c --- */
+
+/*
+ * A message of this side is timed at `now`, ticks: how many pass until the next one is.
+ * `random`: the thread's state.
+ */
+uint32_t hp_channel_gap(struct hp_lane_side *side, uint64_t *random, uint64_t now);
+
 /* --- queue.c: messages --- */
 
 /* They are not received in the order in which they were sent: none is timed from now on. */

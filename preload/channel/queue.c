@@ -17,17 +17,6 @@
 #include "segment/histogram.h"
 #include "segment/layout/lock.h"
 #include "segment/seq.h"
-#include "util/random.h"
-
-/*
- * A timed message costs some 80 ns. The lane pays for each from a credit, which
- * grows by 1 % of the elapsed time, up to some thousand messages, so that a
- * burst is timed completely.
- */
-#define HP_TIMED_COST 200	/* ticks */
-#define HP_TIMED_SHARE 100	/* one part in this many */
-#define HP_TIMED_AHEAD 1024
-#define HP_TIMED_GAP 32	/* without credit: one in this many, at random */
 
 /* A call without a wait takes fewer ticks than this, plus one for each copied byte. */
 #define HP_WAIT_MIN 4000
@@ -156,22 +145,6 @@ static struct hp_probe *probe_take(struct hp_lane *lane, struct hp_lane_log *log
 	return probe;
 }
 
-/* How many messages pass until the next one is timed. */
-static uint32_t next_one(struct hp_lane_side *side, struct hp_channel_thread *me, uint64_t now)
-{
-	const int64_t ahead = (int64_t)HP_TIMED_AHEAD * HP_TIMED_COST;
-	int64_t credit = side->credit;
-
-	if (now > side->last_ticks)
-		credit = credit > ahead
-				 ? ahead
-				 : credit + (int64_t)((now - side->last_ticks) / HP_TIMED_SHARE);
-	credit = (credit > ahead ? ahead : credit) - HP_TIMED_COST;
-	side->last_ticks = now;
-	side->credit = credit < 0 ? 0 : credit;
-	return credit > 0 || hp_channel_is_exact ? 0 : hp_random_gap(&me->random, HP_TIMED_GAP);
-}
-
 /* Number of the message that is about to be sent; for tokens and messages, the unit tells. */
 static uint64_t number_of(const struct hp_lane *lane)
 {
@@ -194,8 +167,8 @@ void hp_send_time(struct hp_sending *call)
 	call->since = hp_channel_clock();
 	if (!call->since)
 		return;
-	__atomic_store_n(&lane->sends.countdown, next_one(&lane->sends, me, call->since),
-			 __ATOMIC_RELAXED);
+	__atomic_store_n(&lane->sends.countdown,
+			 hp_channel_gap(&lane->sends, &me->random, call->since), __ATOMIC_RELAXED);
 	if (!__atomic_load_n(&lane->first_ticks, __ATOMIC_RELAXED))
 		__atomic_store_n(&lane->first_ticks, call->since, __ATOMIC_RELAXED);
 	call->probe = probe_take(lane, log);

@@ -247,6 +247,20 @@ struct hp_looks {
 };
 
 /*
+ * At HP_CREDIT_AT: what the timing of messages may still cost all processes together
+ * (preload/channel/credit.c). Readers don't need it.
+ */
+#define HP_CREDIT_AT 576
+
+struct hp_credit {
+	/* Any thread, by compare-exchange: ticks; in the past = there is credit. */
+	_Atomic uint64_t paid_until;
+	/* The same: span of time << 32 | lanes timed in it << 16 | in the one before. */
+	_Atomic uint64_t lanes;
+	uint64_t reserved[6];
+};
+
+/*
  * At HP_RECORDED_AT: kinds recorded by any process of the session, so that an empty
  * table can tell whether there was nothing or nothing was recorded.
  */
@@ -352,7 +366,9 @@ static_assert(HP_LEVELS_AT + sizeof(struct hp_levels) <= HP_PAGE, "it is in the 
 static_assert(sizeof(struct hp_room) == 64, "format: readers rely on it");
 static_assert(HP_MEETING_AT + sizeof(struct hp_meeting) <= HP_LOOKS_AT, "it is behind it");
 static_assert(sizeof(struct hp_looks) == HP_LINE, "format: readers rely on it");
-static_assert(HP_LOOKS_AT + sizeof(struct hp_looks) <= HP_RECORDED_AT, "it is behind it");
+static_assert(HP_LOOKS_AT + sizeof(struct hp_looks) <= HP_CREDIT_AT, "it is behind it");
+static_assert(sizeof(struct hp_credit) == 64, "it has its own line");
+static_assert(HP_CREDIT_AT + sizeof(struct hp_credit) <= HP_RECORDED_AT, "it is behind it");
 static_assert(sizeof(struct hp_recorded) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_header) <= HP_TICKING_AT, "it is behind the header");

@@ -137,6 +137,37 @@ wait_as_said()
 	recorded pipe "$1" && reports --near "$T/said" "$2" "$1_ns" "$1_ns"
 }
 
+# Timing may take one part of the run for all channels together, so busy ones cannot all be timed
+# completely. One that sends little is.
+@test "channels: many busy channels are sampled, and a quiet one among them is timed completely" {
+	gcc -g -O1 -o "$T/busy" -x c - <<-'END'
+	#include <unistd.h>
+	static int busy[64][2], quiet[2];
+	static int echo(int *pipe)
+	{
+		char byte = 0;
+		return write(pipe[1], &byte, 1) == 1 && read(pipe[0], &byte, 1) == 1;
+	}
+	int main(void)
+	{
+		for (int i = 0; i < 64; i++)
+			if (pipe(busy[i]) != 0)
+				return 1;
+		if (pipe(quiet) != 0)
+			return 1;
+		for (int i = 0; i < 400000; i++)
+			if (!echo(busy[i % 64]) || (i % 50000 == 0 && !echo(quiet)))
+				return 1;
+		return 0;
+	}
+	END
+	recorded busy
+	jq -c '.channels.raw[] | [.label, .sent_count, .delay_sampled_count]' "$T/report"
+	jq -e '[.channels.raw[] | select(.sent_count == 8 and .delay_sampled_count == 8)] | length == 1' "$T/report"
+	jq -e '[.channels.raw[] | select(.sent_count == 400000 and .delay_sampled_count > 1000 and
+		.delay_sampled_count < 200000)] | length == 1' "$T/report"
+}
+
 @test "channels: time of senders that wait for room, of receivers that wait for a message" {
 	up_to_3 wait_as_said blocked 25
 	up_to_3 wait_as_said starved 25
