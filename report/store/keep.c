@@ -67,6 +67,7 @@ static char *names_of(struct hp_report *report)
 /* --- the file --- */
 
 #define RECORDS_FEW 10000 /* of functions: this runs before anything is printed */
+#define USED_FEW (UINT64_C(1) << 20) /* bytes: to be written sooner than a thread has begun */
 
 struct hp_keeping {
 	struct hp_report *report;
@@ -95,7 +96,7 @@ static void *segment_write(void *argument)
 /* The thread reads only the segment and the results of thin.h, nothing else that changes. */
 static void thread_begin(struct hp_keeping *keeping)
 {
-	if (!hp_has_two_processors())
+	if (keeping->source.header->used < USED_FEW || !hp_has_two_processors())
 		return;
 	keeping->has_thread = pthread_create(&keeping->thread, NULL, segment_write, keeping) == 0;
 	keeping->has_segment = keeping->has_thread;
