@@ -15,7 +15,7 @@
  *   the end word the root exits and requests the report; a futex, since the
  *                 root may only use that and stores. A thread waits on it and
  *                 passes it on through an eventfd
- *   the report    `hotpath report` is done
+ *   the report    `hotpath report` says that it is done, or has ended
  *   a ring        samples must be read
  *   a port        a client wants live figures: their server is started
  *   the time      for the next scan of the threads, at most 4 times a second;
@@ -68,6 +68,7 @@
 #define EVENT_END_WORD (UINT64_C(2) << 40)
 #define EVENT_REPORT (UINT64_C(3) << 40)
 #define EVENT_RING (UINT64_C(4) << 40)
+#define EVENT_TOLD (UINT64_C(5) << 40)
 #define EVENT_KNOCK (UINT64_C(16) << 40)
 #define EVENT_SERVER (UINT64_C(17) << 40)
 
@@ -269,7 +270,7 @@ static void cores_note(const struct hp_segment *segment)
 /* True if it is requested by its name. */
 static bool sampler_init(struct sampler *sampler)
 {
-	memset(sampler, 0, sizeof(*sampler));
+	/* The rest is zero, and most of it untouched: each page would be a page fault. */
 	sampler->report_pidfd = -1;
 	sampler->suspended_ns = suspended_most();
 	if (hp_segment_attach(&sampler->segment, HP_SAMPLER_SEGMENT_FD) < 0)
@@ -301,8 +302,7 @@ static bool sampler_init(struct sampler *sampler)
 		sampler->watcher.sampling =
 			hp_segment_offset(&sampler->segment, sampler->perf.record);
 	hp_ticks_init(&sampler->ticks, &sampler->perf);
-	sampler->end.segment = &sampler->segment;
-	sampler->end.segments = &sampler->members.segments;
+	hp_end_init(&sampler->end, &sampler->members.segments);
 	return sampler->epoll >= 0;
 }
 
@@ -363,15 +363,61 @@ static bool is_wanted_again(const struct hp_settings *settings)
 	return settings->keep || (settings->format != HP_FORMAT_NONE && settings->output_path);
 }
 
+static void report_unwatch(struct sampler *sampler)
+{
+	if (sampler->report_pidfd >= 0)
+		close(sampler->report_pidfd);
+	sampler->report_pidfd = -1;
+}
+
+/* It is done, or its process has ended. */
 static void report_ended(struct sampler *sampler)
 {
 	if (sampler->root != ROOT_ENDED)
 		return;
-	if (sampler->report_pidfd >= 0)
-		close(sampler->report_pidfd);
-	sampler->report_pidfd = -1;
 	hp_end_finish(&sampler->end);
+	if (!sampler->end.behind)
+		report_unwatch(sampler);
 	report_is_done(sampler);
+}
+
+static void report_watch(struct sampler *sampler)
+{
+	if (sampler->end.heard >= 0)
+		watch_fd(sampler, sampler->end.heard, EVENT_TOLD);
+	sampler->report_pidfd = (int)syscall(SYS_pidfd_open, sampler->end.report, 0);
+	if (sampler->report_pidfd >= 0 && watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT))
+		return;
+	report_ended(
+		sampler);	/* an old kernel, or no room: joining processes wait until a timeout */
+}
+
+static void report_process_ended(struct sampler *sampler)
+{
+	if (sampler->end.behind) {
+		report_unwatch(sampler);
+		hp_end_reap(&sampler->end);
+	} else if (sampler->root == ROOT_ENDED && hp_end_replace(&sampler->end)) {
+		report_unwatch(sampler);
+		report_watch(sampler);
+	} else {
+		report_ended(sampler);
+	}
+}
+
+static void report_if_late(struct sampler *sampler, uint64_t now)
+{
+	if (!hp_end_is_late(&sampler->end, now))
+		return;
+	if (hp_end_hear(&sampler->end)) {
+		report_ended(sampler);
+		return;
+	}
+	report_unwatch(sampler);
+	if (hp_end_retry(&sampler->end))
+		report_watch(sampler);
+	else
+		report_is_done(sampler);
 }
 
 /* Members that continue without the root. */
@@ -431,11 +477,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	}
 	if (!has_others(sampler) && !sampler->members.suspected)
 		hp_perf_leave(&sampler->perf);	/* while the report is made */
-	sampler->report_pidfd = (int)syscall(SYS_pidfd_open, sampler->end.report, 0);
-	if (sampler->report_pidfd >= 0 && watch_fd(sampler, sampler->report_pidfd, EVENT_REPORT))
-		return;
-	report_ended(
-		sampler);	/* an old kernel, or no room: joining processes wait until a timeout */
+	report_watch(sampler);
 }
 
 static void member_ended(void *context, uint32_t pid)
@@ -474,7 +516,11 @@ static void handle(struct sampler *sampler, uint64_t data)
 			root_ends(sampler, -1, false);
 		break;	/* otherwise a port is requested, which is handled anyway */
 	case EVENT_REPORT:
-		report_ended(sampler);
+		report_process_ended(sampler);
+		break;
+	case EVENT_TOLD:
+		if (hp_end_hear(&sampler->end))
+			report_ended(sampler);
 		break;
 	case EVENT_RING:	/* with everything that is due */
 		break;
@@ -567,6 +613,7 @@ static void do_due(struct sampler *sampler)
 	hp_door_do(&sampler->door, now);
 	prepare_if_due(sampler, now);
 	hp_end_do(&sampler->end, now);
+	report_if_late(sampler, now);
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
 	hp_server_do(&sampler->server, now);
 	hp_members_pass(&sampler->members);
@@ -605,6 +652,8 @@ static int patience(const struct sampler *sampler)
 		due = sampler->prepare_ns;
 	if (sampler->end.ready_until_ns && sampler->end.ready_until_ns < due)
 		due = sampler->end.ready_until_ns;
+	if (sampler->end.until_ns && sampler->end.until_ns < due)
+		due = sampler->end.until_ns;
 	if (sampler->server.due_ns && sampler->server.due_ns < due)
 		due = sampler->server.due_ns;
 	if (sampler->root == ROOT_REPORTED && !sampler->members.count &&

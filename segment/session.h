@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -47,6 +48,22 @@
 /* Descriptors that `hotpath report` gets for further levels, and the variable with their number. */
 #define HP_LEVEL_FD 16
 #define HP_LEVELS_VARIABLE "HOTPATH_LEVELS"
+
+/*
+ * What a report tells, one message each, on the socket that is its stdin with --ready and --heard.
+ * ENDED is followed by a byte, the exit status; after WAITS it has no time limit.
+ */
+enum hp_tells { HP_TOLD_PRINTED = 1, HP_TOLD_WAITS, HP_TOLD_ENDED };
+
+#define HP_REPORT_MOST_MS UINT64_C(300000)
+
+/* The time that a report may take. Smaller values are for tests. */
+static inline uint64_t hp_report_most_ms(void)
+{
+	const char *less = getenv("HOTPATH_TEST_REPORT_MS");
+
+	return less ? strtoull(less, NULL, 10) : HP_REPORT_MOST_MS;
+}
 
 /*
  * Abstract addresses: of the session's socket, followed by the token; and of

@@ -66,6 +66,9 @@ enum {
 	FLAG_FD = 256,
 	FLAG_AGAIN,
 	FLAG_READY,
+	FLAG_HEARD,
+	FLAG_LATE,
+	FLAG_PRINTED,
 	FLAG_CALLERS,
 	FLAG_CALLEES,
 	FLAG_TREE,
@@ -84,6 +87,9 @@ static const struct option others[] = {
 	{ "fd", required_argument, NULL, FLAG_FD },
 	{ "again", no_argument, NULL, FLAG_AGAIN },
 	{ "ready", no_argument, NULL, FLAG_READY },
+	{ "heard", no_argument, NULL, FLAG_HEARD },
+	{ "late", no_argument, NULL, FLAG_LATE },
+	{ "printed", no_argument, NULL, FLAG_PRINTED },
 	{ "callers", required_argument, NULL, FLAG_CALLERS },
 	{ "callees", required_argument, NULL, FLAG_CALLEES },
 	{ "annotate", required_argument, NULL, FLAG_ANNOTATE },
@@ -103,6 +109,7 @@ struct ask {
 	const char *session;	/* that continues */
 	bool is_again;	/* and was reported when its root ended */
 	bool is_ready;	/* the session has not ended: wait for a byte from the helper */
+	bool is_heard;	/* the helper limits the time */
 	enum hp_calls_kind calls;	/* requested instead of the sections */
 	const char *function;	/* about this one */
 	const char *
@@ -252,7 +259,13 @@ static bool option_take(void *command, int val, const char *value)
 	case FLAG_AGAIN:
 		return ask->is_again = true;
 	case FLAG_READY:
-		return ask->is_ready = true;
+		return ask->is_ready = ask->is_heard = true;
+	case FLAG_HEARD:
+		return ask->is_heard = true;
+	case FLAG_LATE:
+		return ask->trial.is_late = true;
+	case FLAG_PRINTED:
+		return ask->trial.has_printed = true;
 	case FLAG_CALLERS:
 		return calls_ask(ask, HP_CALLS_CALLERS, value);
 	case FLAG_CALLEES:
@@ -367,7 +380,7 @@ static void output_open(struct hp_output *output, const struct ask *ask)
 	bool is_end = ask->fd >= 0;
 
 	hp_output_open(output, ask->settings.output_path, is_end ? 2 : 1,
-		       is_end ? hp_trial_most_ms() : 0);
+		       is_end ? hp_report_most_ms() : 0);
 }
 
 /* False = out of memory. */
@@ -570,8 +583,7 @@ static bool has_deadline(const struct ask *ask)
 }
 
 /*
- * 0 = the helper needs no report, or has ended; -1 = unknown, and the reason is printed. From then
- * on stdin is at its end.
+ * 0 = the helper needs no report, or has ended; -1 = unknown, and the reason is printed.
  */
 static int wait_for_end(void)
 {
@@ -608,7 +620,9 @@ int hp_cmd_report(int argc, char **argv)
 	hp_guard_start();
 	if (!open_input(&ask, &input))
 		return HP_EXIT_FAILED;
-	if (has_deadline(&ask))
+	if (ask.is_heard)
+		hp_trial_heard(&ask.trial);
+	else if (has_deadline(&ask))
 		hp_trial_begin(&ask.trial);
 	if (ask.fd >= 0)
 		hp_begin_read(&input.segment.begin, getenv(HP_BEGIN_VARIABLE));

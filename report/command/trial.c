@@ -17,24 +17,13 @@
 #include <unistd.h>
 
 #include "segment/clock.h"
+#include "segment/session.h"
 
-#define MOST_MS UINT64_C(300000)
 #define GONE_MS 1000	/* one that sleeps in the kernel may not be killable, and is then abandoned */
 #define SLICE_NS 1000000
 #define LOOK_MS 100
 #define PARENT_MS 1000
 #define PROMPT_NS 20000000
-
-/* ENDED is followed by the exit status. */
-enum { PRINTED = 1, DONE = 2, ENDED = 3 };
-
-/* Smaller values are for tests. */
-uint64_t hp_trial_most_ms(void)
-{
-	const char *less = getenv("HOTPATH_TEST_REPORT_MS");
-
-	return less ? strtoull(less, NULL, 10) : MOST_MS;
-}
 
 /* Another core file would hide the child's. */
 static void end_like(int status)
@@ -71,10 +60,10 @@ static bool hear(struct hp_trial *trial, int pipe, pid_t child, uint64_t until_n
 		char byte;
 
 		if (count > 0 && read(pipe, &byte, 1) == 1) {
-			if (byte == ENDED && read(pipe, &byte, 1) == 1)
+			if (byte == HP_TOLD_ENDED && read(pipe, &byte, 1) == 1)
 				_exit((unsigned char)byte);
-			trial->has_printed |= byte == PRINTED;
-			until_ns = byte == DONE ? UINT64_MAX : until_ns;
+			trial->has_printed |= byte == HP_TOLD_PRINTED;
+			until_ns = byte == HP_TOLD_WAITS ? UINT64_MAX : until_ns;
 		} else if (count > 0 || has_ended(child))
 			return true;
 		else if (!left_ms)
@@ -103,7 +92,7 @@ static void be_child(struct hp_trial *trial, const int ends[2], pid_t parent)
 
 void hp_trial_begin(struct hp_trial *trial)
 {
-	uint64_t until_ns = hp_clock_raw_ns() + hp_trial_most_ms() * 1000000;
+	uint64_t until_ns = hp_clock_raw_ns() + hp_report_most_ms() * 1000000;
 	pid_t parent = getpid();
 	int ends[2], status;
 
@@ -130,6 +119,11 @@ void hp_trial_begin(struct hp_trial *trial)
 	end_like(status);
 }
 
+void hp_trial_heard(struct hp_trial *trial)
+{
+	trial->told = fcntl(0, F_DUPFD_CLOEXEC, 3);
+}
+
 static void tell(const struct hp_trial *trial, char byte)
 {
 	if (trial->told >= 0)
@@ -138,7 +132,7 @@ static void tell(const struct hp_trial *trial, char byte)
 
 void hp_trial_printed(const struct hp_trial *trial)
 {
-	tell(trial, PRINTED);
+	tell(trial, HP_TOLD_PRINTED);
 }
 
 /* Nobody shall wait for our end of a pipe. */
@@ -152,7 +146,7 @@ static void let_go(void)
 
 void hp_trial_end(const struct hp_trial *trial, int status)
 {
-	const char bytes[2] = { ENDED, (char)status };
+	const char bytes[2] = { HP_TOLD_ENDED, (char)status };
 
 	if (trial->told < 0)
 		return;
@@ -179,5 +173,5 @@ void hp_trial_stand_back(const struct hp_trial *trial)
 
 void hp_trial_done(const struct hp_trial *trial)
 {
-	tell(trial, DONE);
+	tell(trial, HP_TOLD_WAITS);
 }

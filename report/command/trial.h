@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct hp_trial {
-	int told;	/* the child's end of a pipe; -1 = no child */
+	int told;	/* where the one that limits the time hears of us; -1 = nobody does */
 	bool is_late;	/* it ran out of time, and this process must make the report */
 	bool has_printed;	/* but this much was done */
 };
@@ -30,6 +30,12 @@ struct hp_trial {
  */
 void hp_trial_begin(struct hp_trial *trial);
 
+/*
+ * Instead, for the helper: it hears by our stdin how far we are, limits the time, and starts the
+ * second attempt itself. So a short program's user does not wait for another process's start and end.
+ */
+void hp_trial_heard(struct hp_trial *trial);
+
 /* The report has been written. */
 void hp_trial_printed(const struct hp_trial *trial);
 
@@ -43,8 +49,5 @@ void hp_trial_done(const struct hp_trial *trial);
  */
 void hp_trial_end(const struct hp_trial *trial, int status);
 void hp_trial_stand_back(const struct hp_trial *trial);
-
-/* The available time. */
-uint64_t hp_trial_most_ms(void);
 
 #endif

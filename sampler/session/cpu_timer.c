@@ -19,7 +19,6 @@
 
 void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf)
 {
-	memset(ticks, 0, sizeof(*ticks));
 	ticks->perf = perf;
 }
 

@@ -21,6 +21,7 @@ struct hp_ticks {
 	uint64_t free_ns;	/* when rings of ended processes were searched for */
 };
 
+/* `ticks` is zero: it is large, so its pages are not touched here. */
 void hp_ticks_init(struct hp_ticks *ticks, struct hp_perf *perf);
 
 /* Reads all that is available. */

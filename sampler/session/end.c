@@ -18,6 +18,7 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +32,8 @@
 #define REAPED_WAIT_MS 100
 #define DYING_NS UINT64_C(10000000)	/* until a killed process is looked for again */
 #define READY_NS UINT64_C(1000000000)
+#define LOOK_MS 100
+#define OPTIONS_MAX 3
 
 extern char **environ;
 
@@ -49,6 +52,13 @@ struct pidfd_info {
 static void futex_wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void hp_end_init(struct hp_end *end, const struct hp_segments *segments)
+{
+	end->segment = segments->at[0];
+	end->segments = segments;
+	end->heard = -1;
 }
 
 void hp_end_wait(void *word, uint32_t value, long ns)
@@ -119,17 +129,19 @@ static void levels_pass(const struct hp_end *end, posix_spawn_file_actions_t *ac
 	setenv(HP_LEVELS_VARIABLE, number, 1);
 }
 
-/* `option` is NULL or a further option; `input` becomes its stdin unless it is -1. */
-static int spawn(const struct hp_end *end, const char *option, int input, char path[HP_HELPER_PATH],
-		 pid_t *child)
+/* `input` becomes its stdin unless it is -1. */
+static int spawn(const struct hp_end *end, const char *const options[OPTIONS_MAX], int input,
+		 char path[HP_HELPER_PATH], pid_t *child)
 {
 	static char name[] = "hotpath", report[] = "report", fd[] = "--fd", number[] = "3";
-	char *arguments[] = { name, report, fd, number, (char *)(uintptr_t)option, NULL };
+	char *arguments[4 + OPTIONS_MAX + 1] = { name, report, fd, number };
 	char folder[HP_HELPER_PATH];
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
 
+	for (int i = 0; i < OPTIONS_MAX; i++)
+		arguments[4 + i] = (char *)(uintptr_t)options[i];
 	hp_end_folder(folder);
 	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, name);
 	sigemptyset(&none);
@@ -146,26 +158,41 @@ static int spawn(const struct hp_end *end, const char *option, int input, char p
 	return error;
 }
 
+/* A socket, since both sides write. A message is read as a whole. */
+static bool socket_open(int ends[2])
+{
+	ends[0] = ends[1] = -1;
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
+}
+
+static void socket_close(int *end)
+{
+	if (*end >= 0)
+		close(*end);
+	*end = -1;
+}
+
 /* ---- a report that waits ---- */
 
 void hp_end_prepare(struct hp_end *end)
 {
+	static const char *const options[OPTIONS_MAX] = { "--ready" };
 	char path[HP_HELPER_PATH];
 	cpu_set_t all, one;
 	int ends[2], cpu = sched_getcpu();
 
 	if (cpu < 0 || sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < 2 ||
-	    pipe2(ends, O_CLOEXEC) != 0)
+	    !socket_open(ends))
 		return;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	bool is_bound = sched_setaffinity(0, sizeof(one), &one) == 0;
-	int error = is_bound ? spawn(end, "--ready", ends[0], path, &end->ready) : EPERM;
+	int error = is_bound ? spawn(end, options, ends[0], path, &end->ready) : EPERM;
 	if (is_bound)
 		sched_setaffinity(0, sizeof(all), &all);
-	close(ends[0]);
+	socket_close(&ends[0]);
 	if (error) {
-		close(ends[1]);
+		socket_close(&ends[1]);
 		end->ready = 0;
 		return;
 	}
@@ -197,7 +224,7 @@ static void dying_look(struct hp_end *end, uint64_t now_ns)
  */
 static void ready_end(struct hp_end *end)
 {
-	close(end->begin);
+	socket_close(&end->begin);
 	kill(end->ready, SIGKILL);
 	unbind(end->ready);
 	end->dying = end->ready;
@@ -222,26 +249,54 @@ static bool ready_begin(struct hp_end *end)
 		return false;
 	unbind(end->ready);
 	/* It does not know segments that were added since. */
-	if (end->segments->count > 1 || write(end->begin, "", 1) != 1) {
+	if (end->segments->count > 1 || send(end->begin, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
 		ready_end(end);
 		return false;
 	}
-	close(end->begin);
+	end->heard = end->begin;
+	end->begin = -1;
 	end->report = end->ready;
+	end->was_ready = true;
 	end->ready = 0;
 	end->ready_until_ns = 0;
 	return true;
 }
 
+/* Without a socket, the report limits its time itself. */
+static int start_new(struct hp_end *end, char path[HP_HELPER_PATH])
+{
+	const char *options[OPTIONS_MAX] = { NULL };
+	int ends[2], count = 0;
+	pid_t child = 0;
+	bool is_heard = !end->is_quiet && socket_open(ends);
+
+	if (end->is_quiet)
+		options[count++] = "--again";
+	else if (is_heard)
+		options[count++] = "--heard";
+	if (end->is_late)
+		options[count++] = "--late";
+	if (end->is_late && end->has_printed)
+		options[count++] = "--printed";
+	int error = spawn(end, options, is_heard ? ends[0] : -1, path, &child);
+	end->report = error ? 0 : child;
+	if (!is_heard)
+		return error;
+	socket_close(&ends[0]);
+	if (error)
+		socket_close(&ends[1]);
+	end->heard = ends[1];
+	return error;
+}
+
 static int start(struct hp_end *end)
 {
 	char path[HP_HELPER_PATH];
-	pid_t child = 0;
+	int error = !end->is_quiet && ready_begin(end) ? 0 : start_new(end, path);
 
-	if (!end->is_quiet && ready_begin(end))
-		return 0;
-	int error = spawn(end, end->is_quiet ? "--again" : NULL, -1, path, &child);
-	end->report = error ? 0 : child;
+	/* The second one waits for no file. */
+	if (end->heard >= 0 && !end->is_late)
+		end->until_ns = hp_clock_raw_ns() + hp_report_most_ms() * 1000000;
 	if (!error)
 		return 0;
 	hp_tell("hotpath: no report: %s: %s; HOTPATH_BIN names the folder of hotpath\n", path,
@@ -272,28 +327,127 @@ bool hp_end_start(struct hp_end *end, bool is_wanted)
 	return true;
 }
 
-bool hp_end_is_done(const struct hp_end *end)
+static void take(struct hp_end *end, const uint8_t told[2], ssize_t size)
+{
+	switch (told[0]) {
+	case HP_TOLD_PRINTED:
+		end->has_printed = true;
+		break;
+	case HP_TOLD_WAITS:
+		end->until_ns = 0;
+		break;
+	case HP_TOLD_ENDED:
+		end->is_told = size == 2;
+		end->status = told[1];
+	}
+}
+
+bool hp_end_hear(struct hp_end *end)
+{
+	uint8_t told[2];
+	ssize_t size = -1;
+
+	while (end->heard >= 0 && !end->is_told &&
+	       (size = recv(end->heard, told, sizeof(told), MSG_DONTWAIT)) > 0)
+		take(end, told, size);
+	/* It ended without a word: how, the kernel knows. */
+	if (size == 0)
+		socket_close(&end->heard);
+	return end->is_told;
+}
+
+bool hp_end_is_late(const struct hp_end *end, uint64_t now_ns)
+{
+	return end->report && end->until_ns && now_ns >= end->until_ns;
+}
+
+/* One that sleeps in the kernel may not be killable: nobody waits for it. */
+bool hp_end_retry(struct hp_end *end)
+{
+	kill(end->report, SIGKILL);
+	waitpid(end->report, NULL, WNOHANG);
+	socket_close(&end->heard);
+	end->report = 0;
+	end->until_ns = 0;
+	end->is_late = true;
+	if (start(end) == 0)
+		return true;
+	hp_end_tell(end, HP_REPORT_FAILED);
+	return false;
+}
+
+bool hp_end_replace(struct hp_end *end)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	if (!end->report ||
+	if (!end->was_ready || end->is_told || end->has_printed || !end->report ||
+	    waitid(P_PID, (id_t)end->report, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	    !info.si_pid || info.si_code == CLD_EXITED)
+		return false;
+	waitpid(end->report, NULL, 0);
+	socket_close(&end->heard);
+	end->was_ready = false;
+	return start(end) == 0;
+}
+
+void hp_end_reap(struct hp_end *end)
+{
+	waitpid(end->behind, NULL, WNOHANG);
+	end->behind = 0;
+}
+
+bool hp_end_is_done(struct hp_end *end)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (!end->report || hp_end_hear(end) ||
 	    waitid(P_PID, (id_t)end->report, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
 		return true;
 	return info.si_pid != 0;
 }
 
-void hp_end_finish(struct hp_end *end)
+/* For kernels without pidfd, and for a report that nobody waits for. */
+static void wait_until_done(struct hp_end *end)
+{
+	siginfo_t info;
+
+	while (end->heard >= 0 && !hp_end_is_done(end)) {
+		struct pollfd told = { .fd = end->heard, .events = POLLIN };
+
+		poll(&told, 1, LOOK_MS);
+		if (hp_end_is_late(end, hp_clock_raw_ns()))
+			hp_end_retry(end);
+	}
+	/* It keeps its number until it is no longer to be killed with us. */
+	while (!end->is_told && end->report &&
+	       waitid(P_PID, (id_t)end->report, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+}
+
+/* As from waitpid(). */
+static int outcome(struct hp_end *end)
 {
 	pid_t child = end->report;
-	siginfo_t info;
 	int status = 0;
 
-	/* It keeps its number until it is no longer to be killed with us. */
-	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
-		;
 	end->report = 0;
+	end->until_ns = 0;
+	if (end->is_told) {
+		end->behind = child;
+		socket_close(&end->heard);
+		return W_EXITCODE(end->status, 0);
+	}
+	if (!child)
+		return W_EXITCODE(1, 0);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
+	return status;
+}
+
+void hp_end_finish(struct hp_end *end)
+{
+	wait_until_done(end);
+	int status = outcome(end);
 	/* A report that exits with a failure has printed the reason. */
 	if (WIFSIGNALED(status) && !end->is_quiet)
 		hp_tell("hotpath: the report was killed by %s; HOTPATH_SEGMENT_PATH=FILE keeps "
@@ -309,6 +463,7 @@ void hp_end_finish(struct hp_end *end)
 void hp_end_again(struct hp_end *end)
 {
 	end->is_quiet = true;
+	end->is_told = end->is_late = false;
 	if (start(end) == 0)
 		hp_end_finish(end);
 }

@@ -3,7 +3,10 @@
  * end.h - the root's end: its status, and the report stage.
  *
  * `hotpath report --fd 3` is a child of the sampler, so a fault in it costs no
- * data: the segment still exists, and the user is notified.
+ * data: the segment still exists, and the user is notified. It tells how far it
+ * is (enum hp_tells), and goes on a little behind its end: it removes old runs. If
+ * it takes too long, since the program's files can delay it, it is killed, and a
+ * second one makes the report without them.
  * hp_header.report_word goes NONE -> STARTED -> DONE or FAILED; root and runner
  * wait on it.
  */
@@ -23,10 +26,20 @@ struct hp_end {
 	volatile pid_t report;	/* 0 = none runs; read by a signal handler */
 	bool is_quiet;	/* this report replaces a file; nobody waits for it */
 	pid_t ready;	/* a report that waits to begin; 0 = none */
-	int begin;	/* the end of the pipe that it reads */
+	int begin;	/* our end of its socket */
 	pid_t dying;	/* one that was killed; 0 = none */
 	uint64_t ready_until_ns;	/* or when the killed one is looked for; 0 = neither */
+	int heard;	/* our end of the running report's socket; -1 = none */
+	uint64_t until_ns;	/* by then it must be done; 0 = it has time */
+	bool has_printed;
+	bool is_late;	/* the first one took too long */
+	bool was_ready;	/* the running report was prepared */
+	bool is_told;	/* it is done, with this status, */
+	uint8_t status;
+	pid_t behind;	/* but its process has not ended yet; 0 = it has */
 };
+
+void hp_end_init(struct hp_end *end, const struct hp_segments *segments);
 
 /*
  * Starts the report's process before the root ends, and lets it wait: a short program's user
@@ -55,10 +68,26 @@ bool hp_end_start(struct hp_end *end, bool is_wanted);
 /* The report's progress, for all waiting processes. */
 void hp_end_tell(const struct hp_end *end, enum hp_report_word word);
 
-/* True if the report has ended, or there is none. */
-bool hp_end_is_done(const struct hp_end *end);
+/* Reads what the report told; true if it is done. */
+bool hp_end_hear(struct hp_end *end);
 
-/* After the report process has ended: reports the outcome, to waiting processes and on stderr. */
+/* True if the report is done or has ended, or there is none. */
+bool hp_end_is_done(struct hp_end *end);
+
+/* True if the report takes too long. Then hp_end_retry kills it and starts the second one. */
+bool hp_end_is_late(const struct hp_end *end, uint64_t now_ns);
+bool hp_end_retry(struct hp_end *end);
+
+/*
+ * True if the report's process was killed before it did anything, and another one was started: a
+ * prepared one that was about to die still accepts our message.
+ */
+bool hp_end_replace(struct hp_end *end);
+
+/* The process of a report that was done earlier has ended. */
+void hp_end_reap(struct hp_end *end);
+
+/* Waits until the report is done or has ended: reports the outcome, to waiting processes and on stderr. */
 void hp_end_finish(struct hp_end *end);
 
 /* The report again, into its file, when processes outlived the root.  Waits for it. */

@@ -50,7 +50,6 @@
 
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll)
 {
-	memset(members, 0, sizeof(*members));
 	members->segment = segment;
 	members->segments = (struct hp_segments){ 1, { segment } };
 	members->epoll = epoll;

@@ -73,6 +73,7 @@ struct hp_members {
 	struct hp_member root;	/* in its bucket, or unused */
 };
 
+/* `members` is zero: it is large, so its pages are not touched here. */
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll);
 
 /*

@@ -64,7 +64,6 @@ void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 {
 	long paranoid;
 
-	memset(perf, 0, sizeof(*perf));
 	perf->segment = segment;
 	perf->settings = settings;
 	perf->members = members;

@@ -120,6 +120,7 @@ struct hp_perf_wish {
 	bool waits;
 };
 
+/* `perf` is zero: it is large, so its pages are not touched here. */
 void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 		  const struct hp_settings *settings, struct hp_members *members,
 		  struct hp_perf_wish wish);

@@ -29,7 +29,7 @@
 
 #define FIRST_ROWS 62	/* a first chunk of two pages */
 #define MORE_ROWS 255
-#define FIRST_THREADS 256
+#define FIRST_THREADS 16
 #define SHARE 1250	/* a scan takes at most 1/1250 of the time, 0.08 % */
 #define SHORTEST_NS 20000000	/* a percentage over less is noise */
 #define NEW_MANY 16

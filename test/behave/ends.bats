@@ -154,9 +154,15 @@ with_prepared()
 	return 1
 }
 
+# It tidies up behind the prompt.
+is_gone()
+{
+	! kill -0 "$1"
+}
+
 @test "ends: the report's process is there before the end" {
 	with_prepared 'echo $one'
-	run ! kill -0 "$(cat "$T/pid")"
+	eventually is_gone "$(cat "$T/pid")"
 }
 
 @test "ends: a prepared report that was killed is replaced" {

@@ -631,6 +631,14 @@ dropped()
 	HOTPATH_OUTPUT_FORMAT=none HOTPATH_TEST_REPORT_MS=500 LD_PRELOAD=$T/held.so timeout 60 "$HP_BUILD/hotpath" \
 		report --fd 3 3<>"$T/record" 2>"$T/err"
 	[ "$(grep -c 'this run is kept without names from there' "$T/err")" = 1 ]
+	# The helper starts both attempts. With HOTPATH_BIN, it may be a script's.
+	mkdir "$T/bin"
+	ln -s "$HP_BUILD/hotpath-sampler" "$T/bin"
+	printf '#!/bin/sh\nLD_PRELOAD=%s exec %s "$@"\n' "$T/held.so" "$HP_BUILD/hotpath" >"$T/bin/hotpath"
+	chmod +x "$T/bin/hotpath"
+	HOTPATH_BIN=$T/bin HOTPATH_TEST_REPORT_MS=500 LD_PRELOAD=$HP_LIB "$T/plain" 2>"$T/err"
+	[ "$(grep -c '^wall ' "$T/err")" = 1 ]
+	[ "$(grep -c 'the report above has no names from there' "$T/err")" = 1 ]
 	# The timing does not reveal it, and the status is the creator's.
 	timeout 60 "$HP_BUILD/hotpath" report --fd 3 3<>"$T/record" 2>"$T/err"
 	grep -q leaf "$T/err"
