@@ -299,13 +299,6 @@ static uintptr_t search(const struct hp_cfi *cfi, uintptr_t pc)
 	return base + (uintptr_t)(int64_t)(int32_t)read_bytes(&c, 4);
 }
 
-static bool entry_of(const struct hp_cfi *cfi, uintptr_t pc, struct entry *entry)
-{
-	uintptr_t fde = search(cfi, pc);
-
-	return fde && read_fde(cfi, fde, entry) && pc >= entry->first && pc < entry->last;
-}
-
 /* --- the program --- */
 
 enum rule_kind { RULE_SAME = 0, RULE_OFFSET, RULE_EXPRESSION, RULE_UNDEFINED, RULE_OTHER };
@@ -418,6 +411,7 @@ static void advance(struct machine *m, uint64_t delta)
 {
 	uintptr_t next = m->at + (uintptr_t)delta;
 
+	m->is_bad |= next < m->at;
 	m->is_found = next > m->pc;
 	*(m->is_found ? &m->end : &m->at) = next;
 }
@@ -512,31 +506,76 @@ static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 	}
 }
 
-/* Runs `c` from the start of the function up to the code address `pc`. */
-static void execute(struct machine *m, struct cursor c, uintptr_t pc)
+/* Runs `c` until the rules are those of the code address `m->pc`, or to its end. */
+static void execute(struct machine *m, struct cursor *c)
 {
-	m->at = m->entry->first;
-	m->end = m->entry->last;
-	m->pc = pc;
-	m->is_found = m->at > pc;
-	while (c.at < c.end && !c.is_bad && !m->is_bad && !m->is_found) {
-		unsigned byte = (unsigned)read_u8(&c), low = byte & 0x3f;
+	while (c->at < c->end && !c->is_bad && !m->is_bad && !m->is_found) {
+		unsigned byte = (unsigned)read_u8(c), low = byte & 0x3f;
 
 		switch (byte >> 6) {
 		case 1:
 			advance(m, low * m->entry->code_align);
 			break;
 		case 2:
-			set_rule(m, low, RULE_OFFSET, scaled(read_uleb(&c), m->entry->data_align));
+			set_rule(m, low, RULE_OFFSET, scaled(read_uleb(c), m->entry->data_align));
 			break;
 		case 3:
 			restore_rule(m, low);
 			break;
 		default:
-			execute_extended(m, &c, low);
+			execute_extended(m, c, low);
 		}
 	}
-	m->is_bad |= c.is_bad;
+	m->is_bad |= c->is_bad;
+}
+
+/*
+ * A function of thousands of calls has a program of as many instructions, which would be run from
+ * its start for each return address. The calls mostly happen in the order of their addresses, so
+ * the last state is kept: that of a long program also while short ones are run.
+ */
+#define RUN_LONG 64	/* bytes */
+
+struct run {
+	const uint8_t *header;	/* its object's */
+	uintptr_t fde;	/* 0 = nothing that can be continued */
+	struct entry entry;
+	struct cursor next;	/* instruction */
+	struct machine machine;
+};
+
+static void run_start(struct run *run, uintptr_t pc)
+{
+	struct machine *m = &run->machine;
+	struct cursor initial = run->entry.initial;
+
+	memset(m, 0, offsetof(struct machine, saved));
+	m->entry = &run->entry;
+	m->now.cfa_register = REG_SP;
+	m->pc = UINTPTR_MAX;
+	execute(m, &initial);
+	m->initial = m->now;
+	m->at = run->entry.first;
+	m->end = run->entry.last;
+	m->pc = pc;
+	m->is_found = false;
+	run->next = run->entry.program;
+}
+
+/* False = `pc` is before the place that was reached. */
+static bool run_continue(struct run *run, uintptr_t pc)
+{
+	struct machine *m = &run->machine;
+
+	if (pc < m->at)
+		return false;
+	m->pc = pc;
+	if (m->is_found && pc >= m->end) {
+		m->at = m->end;
+		m->end = run->entry.last;
+		m->is_found = false;
+	}
+	return true;
 }
 
 struct evaluation {
@@ -550,29 +589,51 @@ struct evaluation {
 
 /* Lies in hp_cfi.room, because the caller's stack may be small. */
 struct work {
-	struct entry entry;
-	struct machine machine;
+	struct run runs[2];
+	const struct run *run;	/* the last one */
+	uint32_t kept;	/* of `runs`: the last one of a long program */
 	struct evaluation one;
 	struct evaluation other;
 };
 
 static_assert(sizeof(struct work) <= HP_CFI_ROOM, "callers give so much");
 
-/* The rules at `pc`; false = none, or unsupported ones. */
+/* The run of this program, or another one, empty. */
+static struct run *run_of(const struct hp_cfi *cfi, struct work *work, uintptr_t fde)
+{
+	if (!cfi->has_kept)
+		work->runs[0].fde = work->runs[1].fde = work->kept = 0;
+	for (int i = 0; i < 2; i++)
+		if (work->runs[i].fde == fde && work->runs[i].header == cfi->header)
+			return &work->runs[i];
+	work->runs[!work->kept].fde = 0;
+	return &work->runs[!work->kept];
+}
+
+/* The rules at `pc`, in work->run; false = none, or unsupported ones. */
 static bool rules_at(const struct hp_cfi *cfi, uintptr_t pc, struct work *work)
 {
-	struct entry *entry = &work->entry;
-	struct machine *m = &work->machine;
+	uintptr_t fde = search(cfi, pc);
+	struct run *run = run_of(cfi, work, fde);
+	bool is_known = fde && run->fde == fde;
 
-	if (!entry_of(cfi, pc, entry))
+	/* If a signal handler leaves this function by a jump, the run is in no known state. */
+	run->fde = 0;
+	work->run = run;
+	if (!fde || (!is_known && !read_fde(cfi, fde, &run->entry)) || pc < run->entry.first ||
+	    pc >= run->entry.last)
 		return false;
-	memset(m, 0, offsetof(struct machine, saved));
-	m->entry = entry;
-	m->now.cfa_register = REG_SP;
-	execute(m, entry->initial, UINTPTR_MAX);
-	m->initial = m->now;
-	execute(m, entry->program, pc);
-	return !m->is_bad;
+	if (!is_known || !run_continue(run, pc))
+		run_start(run, pc);
+	execute(&run->machine, &run->next);
+	if (run->machine.is_bad)
+		return false;
+	run->header = cfi->header;
+	__asm__ volatile("" ::: "memory");
+	run->fde = fde;
+	if (run->next.at - run->entry.program.at >= RUN_LONG)
+		work->kept = run != work->runs;
+	return true;
 }
 
 /* --- expressions --- */
@@ -722,7 +783,7 @@ static bool is_fp_load(struct cursor c, int64_t *offset, bool is_loaded)
 static bool is_sp_constant(struct work *work, uintptr_t pc, int64_t *offset)
 {
 	const uintptr_t sp = (uintptr_t)1 << 40, fp = (uintptr_t)3 << 50;
-	const struct cursor program = work->machine.now.cfa_expression;
+	const struct cursor program = work->run->machine.now.cfa_expression;
 	uintptr_t a, b;
 
 	work->one = (struct evaluation){ .registers = { .pc = pc, .sp = sp, .fp = fp } };
@@ -741,7 +802,7 @@ static bool fits_words(int64_t bytes, int64_t most)
 /* Rules that a row can hold. */
 static enum hp_row_kind fill_cfa(struct work *work, uintptr_t pc, struct hp_cfi_row *row)
 {
-	const struct rules *rules = &work->machine.now;
+	const struct rules *rules = &work->run->machine.now;
 	int64_t offset = rules->cfa_offset;
 	enum hp_row_kind kind = HP_ROW_ODD;
 
@@ -799,20 +860,21 @@ void hp_cfi_find_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row 
 		      struct hp_cfi_span *span)
 {
 	struct work *work = cfi->room;
-	const struct rules *rules = &work->machine.now;
+	const struct rules *rules;
 	enum hp_row_kind kind;
 
 	*row = (struct hp_cfi_row){ .pc = pc, .kind = HP_ROW_NONE };
 	*span = (struct hp_cfi_span){ pc, pc };
 	if (!rules_at(cfi, pc, work))
 		return;
+	rules = &work->run->machine.now;
 	if (rules->ra.kind == RULE_UNDEFINED) {
 		row->kind = HP_ROW_END;
 		return;
 	}
-	kind = work->entry.is_signal ? HP_ROW_ODD : fill_cfa(work, pc, row);
+	kind = work->run->entry.is_signal ? HP_ROW_ODD : fill_cfa(work, pc, row);
 	row->kind = kind != HP_ROW_ODD && fill_saved(rules, kind, row) ? kind : HP_ROW_ODD;
-	*span = span_of(&work->machine, pc, kind);
+	*span = span_of(&work->run->machine, pc, kind);
 }
 
 void hp_cfi_find_call(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row *row)
@@ -860,12 +922,13 @@ bool hp_cfi_step(const struct hp_cfi *cfi, struct hp_cfi_registers *registers, h
 		 void *context)
 {
 	struct work *work = cfi->room;
-	const struct rules *rules = &work->machine.now;
+	const struct rules *rules;
 	struct hp_cfi_registers next = *registers;
 	uintptr_t cfa, place;
 
 	if (!rules_at(cfi, registers->pc - !registers->is_exact, work))
 		return false;
+	rules = &work->run->machine.now;
 	work->one = (struct evaluation){ .registers = next, .load = load, .context = context };
 	if (!cfa_of(&work->one, rules, &cfa) || !place_of(&work->one, &rules->ra, cfa, &place) ||
 	    !load(context, place, &next.pc))
@@ -874,7 +937,7 @@ bool hp_cfi_step(const struct hp_cfi *cfi, struct hp_cfi_registers *registers, h
 	    (!place_of(&work->one, &rules->fp, cfa, &place) || !load(context, place, &next.fp)))
 		return false;
 	next.sp = cfa;
-	next.is_exact = work->entry.is_signal;
+	next.is_exact = work->run->entry.is_signal;
 	*registers = next;
 	return true;
 }

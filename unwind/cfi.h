@@ -39,9 +39,14 @@ struct hp_cfi {
 	uintptr_t begin;	/* the object's span: nothing else is read */
 	uintptr_t end;
 	void *room;	/* HP_CFI_ROOM bytes to work in, aligned as a uint64_t */
+	/*
+	 * The room still holds what the last call left, or zeros, and no object has been unmapped
+	 * since: a program that was run to a lower pc is continued instead of started again.
+	 */
+	bool has_kept;
 };
 
-#define HP_CFI_ROOM 2560
+#define HP_CFI_ROOM 3328
 
 struct hp_cfi_registers {
 	uintptr_t pc;

@@ -91,6 +91,8 @@ static bool cfi_of(struct hp_walker *walker, uintptr_t pc, struct hp_cfi *cfi)
 	struct find_object object;
 
 	cfi->room = walker->room;
+	cfi->has_kept = walker->has_kept;
+	walker->has_kept = true;
 	if (!find_object)
 		return dl_iterate_phdr(look, &question) == 1 && cfi->header;
 	if (find_object((void *)pc, &object) != 0 || !object.eh_frame)

@@ -101,6 +101,7 @@ struct hp_walker {
 	bool is_complete;	/* reached the outermost frame */
 	bool is_cut;	/* more frames than `most` */
 	bool is_proven;	/* the slots prove it */
+	bool has_kept;	/* hp_cfi.has_kept, of `room` */
 	bool has_guessed;	/* a slot's place was taken from a frame pointer that may be any number */
 	uintptr_t limit;	/* end of readable memory */
 	uint64_t room[HP_CFI_ROOM / 8];
@@ -123,6 +124,7 @@ void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 static inline void hp_walk_forget(struct hp_walker *walker)
 {
 	walker->is_followed = false;
+	walker->has_kept = false;
 }
 
 #endif

@@ -117,3 +117,37 @@ TEST(sampler_row, a_span_ends_where_the_row_does)
 	CHECK_EQ(wrong, 0);
 	CHECK(spans > 100);
 }
+
+/* Onwards through functions, with jumps back and to other functions. */
+TEST(sampler_row, a_program_that_is_continued_gives_the_same_rows)
+{
+	static struct object objects[8];
+	static uint64_t room[HP_CFI_ROOM / 8], kept_room[HP_CFI_ROOM / 8];
+	unsigned count = 0, wrong = 0;
+
+	objects[6].cfi.end = 1;
+	dl_iterate_phdr(collect, objects);
+	for (struct object *o = objects; o->cfi.header; o++) {
+		struct hp_cfi kept = o->cfi;
+		uintptr_t at = 0, far = 0;
+
+		o->cfi.room = room;
+		kept.room = kept_room;
+		kept.has_kept = true;
+		for (unsigned i = 0; i < ASKED; i++, count++) {
+			struct hp_cfi_row row, other;
+			struct hp_cfi_span span, other_span;
+			uintptr_t pc;
+
+			at = i % 64 ? at + random_below(32) : random_below(o->code_size);
+			far = i % 4 ? at : random_below(o->code_size);
+			pc = o->code + far % o->code_size;
+			hp_cfi_find_span(&o->cfi, pc, &row, &span);
+			hp_cfi_find_span(&kept, pc, &other, &other_span);
+			wrong += !is_same(&row, &other) || span.first != other_span.first ||
+				 span.last != other_span.last;
+		}
+	}
+	CHECK_EQ(wrong, 0);
+	CHECK(count >= ASKED);
+}
