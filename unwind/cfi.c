@@ -138,19 +138,19 @@ static uintptr_t read_pointer(struct cursor *c, unsigned encoding, uintptr_t bas
 
 /* --- from a pc to its program --- */
 
-struct entry {	/* a CIE and an FDE in one */
-	uintptr_t first;	/* code */
-	uintptr_t last;	/* its end */
+struct cie {
 	uint64_t code_align;
 	int64_t data_align;
-	struct cursor initial;	/* instructions of the CIE */
-	struct cursor program;	/* and of the FDE */
+	struct cursor initial;	/* instructions */
+	unsigned encoding;	/* of pointers */
+	bool has_size;	/* its FDEs say the size of their augmentation data */
 	bool is_signal;
 };
 
-struct augmentation {
-	unsigned encoding;
-	bool has_size;
+struct fde {
+	uintptr_t first;	/* code */
+	uintptr_t last;	/* its end */
+	struct cursor program;
 };
 
 static struct cursor cursor_at(const struct hp_cfi *cfi, uintptr_t address)
@@ -177,13 +177,12 @@ static struct cursor record_at(const struct hp_cfi *cfi, uintptr_t address)
 }
 
 /* The letters behind 'z' describe the augmentation data. */
-static void read_letters(struct cursor *c, const uint8_t *letters, struct entry *entry,
-			 struct augmentation *said)
+static void read_letters(struct cursor *c, const uint8_t *letters, struct cie *cie)
 {
 	for (; *letters && !c->is_bad; letters++) {
 		switch (*letters) {
 		case 'R':
-			said->encoding = (unsigned)read_u8(c);
+			cie->encoding = (unsigned)read_u8(c);
 			break;
 		case 'L':
 			read_u8(c);
@@ -195,7 +194,7 @@ static void read_letters(struct cursor *c, const uint8_t *letters, struct entry 
 			break;
 		}
 		case 'S':
-			entry->is_signal = true;
+			cie->is_signal = true;
 			break;
 		case 'B':	/* arm64: signed by the other key */
 		case 'G':	/* arm64: memory tags */
@@ -206,13 +205,13 @@ static void read_letters(struct cursor *c, const uint8_t *letters, struct entry 
 	}
 }
 
-static bool read_cie(const struct hp_cfi *cfi, uintptr_t address, struct entry *entry,
-		     struct augmentation *said)
+static bool read_cie(const struct hp_cfi *cfi, uintptr_t address, struct cie *cie)
 {
 	struct cursor c = record_at(cfi, address);
 	const uint8_t *letters, *zero;
 	uint64_t version;
 
+	memset(cie, 0, sizeof(*cie));
 	read_bytes(&c, 4);
 	version = read_u8(&c);
 	letters = c.at;
@@ -220,8 +219,8 @@ static bool read_cie(const struct hp_cfi *cfi, uintptr_t address, struct entry *
 	if (!zero || (version != 1 && version != 3))
 		return false;
 	c.at = zero + 1;
-	entry->code_align = read_uleb(&c);
-	entry->data_align = read_sleb(&c);
+	cie->code_align = read_uleb(&c);
+	cie->data_align = read_sleb(&c);
 	if (version == 1)
 		read_u8(&c);
 	else
@@ -232,36 +231,42 @@ static bool read_cie(const struct hp_cfi *cfi, uintptr_t address, struct entry *
 
 		if (c.is_bad || size > (uintptr_t)(c.end - c.at))
 			return false;
-		said->has_size = true;
-		read_letters(&c, letters + 1, entry, said);
+		cie->has_size = true;
+		read_letters(&c, letters + 1, cie);
 		c.at = data + size;
 	} else if (*letters) {
 		return false;
 	}
-	entry->initial = c;
+	cie->initial = c;
 	return !c.is_bad;
 }
 
-static bool read_fde(const struct hp_cfi *cfi, uintptr_t address, struct entry *entry)
+/* Where the FDE says its CIE is; 0 = nowhere. */
+static uintptr_t cie_of(const struct hp_cfi *cfi, uintptr_t address)
 {
-	struct augmentation said = { .encoding = 0 };
 	struct cursor c = record_at(cfi, address);
 	uintptr_t place = (uintptr_t)c.at;
 	uint64_t back = read_bytes(&c, 4);
 
-	memset(entry, 0, sizeof(*entry));
-	if (c.is_bad || back == 0 || !read_cie(cfi, place - back, entry, &said))
-		return false;
-	entry->first = read_pointer(&c, said.encoding, 0);
-	entry->last = entry->first + (uintptr_t)read_form(&c, said.encoding & PE_FORM);
-	if (said.has_size) {
+	return c.is_bad || back == 0 ? 0 : place - (uintptr_t)back;
+}
+
+static bool read_fde(const struct hp_cfi *cfi, uintptr_t address, const struct cie *cie,
+		     struct fde *fde)
+{
+	struct cursor c = record_at(cfi, address);
+
+	read_bytes(&c, 4);
+	fde->first = read_pointer(&c, cie->encoding, 0);
+	fde->last = fde->first + (uintptr_t)read_form(&c, cie->encoding & PE_FORM);
+	if (cie->has_size) {
 		uint64_t size = read_uleb(&c);
 
 		if (c.is_bad || size > (uintptr_t)(c.end - c.at))
 			return false;
 		c.at += size;
 	}
-	entry->program = c;
+	fde->program = c;
 	return !c.is_bad;
 }
 
@@ -303,22 +308,28 @@ static uintptr_t search(const struct hp_cfi *cfi, uintptr_t pc)
 
 enum rule_kind { RULE_SAME = 0, RULE_OFFSET, RULE_EXPRESSION, RULE_UNDEFINED, RULE_OTHER };
 
+struct block {
+	const uint8_t *at;
+	const uint8_t *end;
+};
+
 struct rule {
 	enum rule_kind kind;
 	int64_t offset;	/* of RULE_OFFSET, from the CFA; bytes */
-	struct cursor expression;
+	struct block expression;
 };
 
 struct rules {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
-	struct cursor cfa_expression;	/* at NULL = register and offset */
+	struct block cfa_expression;	/* at NULL = register and offset */
 	struct rule fp;
 	struct rule ra;
 };
 
 struct machine {
-	const struct entry *entry;
+	uint64_t code_align;
+	int64_t data_align;
 	struct rules now;
 	struct rules initial;
 	unsigned depth;
@@ -354,24 +365,22 @@ static void restore_rule(struct machine *m, uint64_t number)
 		*rule = *rule_of(&m->initial, number);
 }
 
-static struct cursor read_block(struct cursor *c)
+static struct block read_block(struct cursor *c)
 {
 	uint64_t size = read_uleb(c);
-	struct cursor block = *c;
+	struct block block = { c->at, c->at };
 
-	if (c->is_bad || size > (uintptr_t)(c->end - c->at)) {
-		c->is_bad = block.is_bad = true;
-		return block;
-	}
-	block.end = c->at + size;
-	c->at += size;
+	if (c->is_bad || size > (uintptr_t)(c->end - c->at))
+		c->is_bad = true;
+	else
+		c->at = block.end = c->at + size;
 	return block;
 }
 
 static void set_expression(struct machine *m, struct cursor *c)
 {
 	struct rule *rule = rule_of(&m->now, read_uleb(c));
-	struct cursor block = read_block(c);
+	struct block block = read_block(c);
 
 	if (rule)
 		*rule = (struct rule){ .kind = RULE_EXPRESSION, .expression = block };
@@ -419,7 +428,7 @@ static void advance(struct machine *m, uint64_t delta)
 /* The instructions without an operand in their first byte. */
 static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 {
-	int64_t data = m->entry->data_align;
+	int64_t data = m->data_align;
 	uint64_t number;
 
 	switch (op) {
@@ -428,7 +437,7 @@ static void execute_extended(struct machine *m, struct cursor *c, unsigned op)
 	case 0x02:	/* advance_loc1, 2, 4 */
 	case 0x03:
 	case 0x04:
-		advance(m, read_bytes(c, 1u << (op - 2)) * m->entry->code_align);
+		advance(m, read_bytes(c, 1u << (op - 2)) * m->code_align);
 		return;
 	case 0x05:	/* offset_extended */
 		number = read_uleb(c);
@@ -514,10 +523,10 @@ static void execute(struct machine *m, struct cursor *c)
 
 		switch (byte >> 6) {
 		case 1:
-			advance(m, low * m->entry->code_align);
+			advance(m, low * m->code_align);
 			break;
 		case 2:
-			set_rule(m, low, RULE_OFFSET, scaled(read_uleb(c), m->entry->data_align));
+			set_rule(m, low, RULE_OFFSET, scaled(read_uleb(c), m->data_align));
 			break;
 		case 3:
 			restore_rule(m, low);
@@ -538,28 +547,72 @@ static void execute(struct machine *m, struct cursor *c)
 
 struct run {
 	const uint8_t *header;	/* its object's */
-	uintptr_t fde;	/* 0 = nothing that can be continued */
-	struct entry entry;
+	uintptr_t address;	/* of the FDE; 0 = nothing that can be continued */
+	struct fde fde;
+	bool is_signal;
 	struct cursor next;	/* instruction */
 	struct machine machine;
 };
 
+/* What all functions of a CIE begin with; most objects have one or two. */
+struct start {
+	const uint8_t *header;
+	uintptr_t address;	/* 0 = nothing */
+	struct cie cie;
+	struct rules rules;
+};
+
+static bool start_read(const struct hp_cfi *cfi, uintptr_t address, struct start *start,
+		       struct machine *m)
+{
+	struct cursor initial;
+
+	if (start->address == address && start->header == cfi->header)
+		return true;
+	start->address = 0;
+	if (!read_cie(cfi, address, &start->cie))
+		return false;
+	memset(m, 0, offsetof(struct machine, saved));
+	m->code_align = start->cie.code_align;
+	m->data_align = start->cie.data_align;
+	m->now.cfa_register = REG_SP;
+	m->pc = UINTPTR_MAX;
+	initial = start->cie.initial;
+	execute(m, &initial);
+	start->rules = m->now;
+	start->header = cfi->header;
+	if (!m->is_bad)
+		start->address = address;
+	return !m->is_bad;
+}
+
+static bool run_read(const struct hp_cfi *cfi, uintptr_t address, struct start *start,
+		     struct run *run)
+{
+	uintptr_t cie = cie_of(cfi, address);
+	struct machine *m = &run->machine;
+
+	if (!cie || !start_read(cfi, cie, start, m) ||
+	    !read_fde(cfi, address, &start->cie, &run->fde))
+		return false;
+	run->is_signal = start->cie.is_signal;
+	m->code_align = start->cie.code_align;
+	m->data_align = start->cie.data_align;
+	m->initial = start->rules;
+	return true;
+}
+
 static void run_start(struct run *run, uintptr_t pc)
 {
 	struct machine *m = &run->machine;
-	struct cursor initial = run->entry.initial;
 
-	memset(m, 0, offsetof(struct machine, saved));
-	m->entry = &run->entry;
-	m->now.cfa_register = REG_SP;
-	m->pc = UINTPTR_MAX;
-	execute(m, &initial);
-	m->initial = m->now;
-	m->at = run->entry.first;
-	m->end = run->entry.last;
+	m->now = m->initial;
+	m->depth = 0;
+	m->at = run->fde.first;
+	m->end = run->fde.last;
 	m->pc = pc;
-	m->is_found = false;
-	run->next = run->entry.program;
+	m->is_found = m->is_bad = false;
+	run->next = run->fde.program;
 }
 
 /* False = `pc` is before the place that was reached. */
@@ -572,7 +625,7 @@ static bool run_continue(struct run *run, uintptr_t pc)
 	m->pc = pc;
 	if (m->is_found && pc >= m->end) {
 		m->at = m->end;
-		m->end = run->entry.last;
+		m->end = run->fde.last;
 		m->is_found = false;
 	}
 	return true;
@@ -592,36 +645,38 @@ struct work {
 	struct run runs[2];
 	const struct run *run;	/* the last one */
 	uint32_t kept;	/* of `runs`: the last one of a long program */
+	struct start start;
 	struct evaluation one;
 	struct evaluation other;
 };
 
 static_assert(sizeof(struct work) <= HP_CFI_ROOM, "callers give so much");
 
-/* The run of this program, or another one, empty. */
-static struct run *run_of(const struct hp_cfi *cfi, struct work *work, uintptr_t fde)
+/* The run of this FDE, or another one. */
+static struct run *run_of(const struct hp_cfi *cfi, struct work *work, uintptr_t address)
 {
-	if (!cfi->has_kept)
-		work->runs[0].fde = work->runs[1].fde = work->kept = 0;
+	if (!cfi->has_kept) {
+		work->runs[0].address = work->runs[1].address = work->start.address = 0;
+		work->kept = 0;
+	}
 	for (int i = 0; i < 2; i++)
-		if (work->runs[i].fde == fde && work->runs[i].header == cfi->header)
+		if (work->runs[i].address == address && work->runs[i].header == cfi->header)
 			return &work->runs[i];
-	work->runs[!work->kept].fde = 0;
 	return &work->runs[!work->kept];
 }
 
 /* The rules at `pc`, in work->run; false = none, or unsupported ones. */
 static bool rules_at(const struct hp_cfi *cfi, uintptr_t pc, struct work *work)
 {
-	uintptr_t fde = search(cfi, pc);
-	struct run *run = run_of(cfi, work, fde);
-	bool is_known = fde && run->fde == fde;
+	uintptr_t address = search(cfi, pc);
+	struct run *run = run_of(cfi, work, address);
+	bool is_known = address && run->address == address;
 
 	/* If a signal handler leaves this function by a jump, the run is in no known state. */
-	run->fde = 0;
+	run->address = 0;
 	work->run = run;
-	if (!fde || (!is_known && !read_fde(cfi, fde, &run->entry)) || pc < run->entry.first ||
-	    pc >= run->entry.last)
+	if (!address || (!is_known && !run_read(cfi, address, &work->start, run)) ||
+	    pc < run->fde.first || pc >= run->fde.last)
 		return false;
 	if (!is_known || !run_continue(run, pc))
 		run_start(run, pc);
@@ -630,8 +685,8 @@ static bool rules_at(const struct hp_cfi *cfi, uintptr_t pc, struct work *work)
 		return false;
 	run->header = cfi->header;
 	__asm__ volatile("" ::: "memory");
-	run->fde = fde;
-	if (run->next.at - run->entry.program.at >= RUN_LONG)
+	run->address = address;
+	if (run->next.at - run->fde.program.at >= RUN_LONG)
 		work->kept = run != work->runs;
 	return true;
 }
@@ -735,8 +790,10 @@ static bool evaluate_constant(struct evaluation *e, struct cursor *c, unsigned o
 	return true;
 }
 
-static bool evaluate(struct evaluation *e, struct cursor c, uintptr_t *result)
+static bool evaluate(struct evaluation *e, struct block block, uintptr_t *result)
 {
+	struct cursor c = { .at = block.at, .end = block.end };
+
 	while (c.at < c.end && !c.is_bad && !e->is_bad) {
 		unsigned op = (unsigned)read_u8(&c);
 
@@ -766,8 +823,10 @@ static bool evaluate(struct evaluation *e, struct cursor c, uintptr_t *result)
 /* --- rows --- */
 
 /* [breg fp, OFFSET][deref]: a function that realigns its stack keeps the CFA itself there. */
-static bool is_fp_load(struct cursor c, int64_t *offset, bool is_loaded)
+static bool is_fp_load(struct block block, int64_t *offset, bool is_loaded)
 {
+	struct cursor c = { .at = block.at, .end = block.end };
+
 	if (read_u8(&c) != 0x70 + REG_FP)
 		return false;
 	*offset = read_sleb(&c);
@@ -783,7 +842,7 @@ static bool is_fp_load(struct cursor c, int64_t *offset, bool is_loaded)
 static bool is_sp_constant(struct work *work, uintptr_t pc, int64_t *offset)
 {
 	const uintptr_t sp = (uintptr_t)1 << 40, fp = (uintptr_t)3 << 50;
-	const struct cursor program = work->run->machine.now.cfa_expression;
+	const struct block program = work->run->machine.now.cfa_expression;
 	uintptr_t a, b;
 
 	work->one = (struct evaluation){ .registers = { .pc = pc, .sp = sp, .fp = fp } };
@@ -872,7 +931,7 @@ void hp_cfi_find_span(const struct hp_cfi *cfi, uintptr_t pc, struct hp_cfi_row 
 		row->kind = HP_ROW_END;
 		return;
 	}
-	kind = work->run->entry.is_signal ? HP_ROW_ODD : fill_cfa(work, pc, row);
+	kind = work->run->is_signal ? HP_ROW_ODD : fill_cfa(work, pc, row);
 	row->kind = kind != HP_ROW_ODD && fill_saved(rules, kind, row) ? kind : HP_ROW_ODD;
 	*span = span_of(&work->run->machine, pc, kind);
 }
@@ -937,7 +996,7 @@ bool hp_cfi_step(const struct hp_cfi *cfi, struct hp_cfi_registers *registers, h
 	    (!place_of(&work->one, &rules->fp, cfa, &place) || !load(context, place, &next.fp)))
 		return false;
 	next.sp = cfa;
-	next.is_exact = work->run->entry.is_signal;
+	next.is_exact = work->run->is_signal;
 	*registers = next;
 	return true;
 }

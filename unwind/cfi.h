@@ -46,7 +46,7 @@ struct hp_cfi {
 	bool has_kept;
 };
 
-#define HP_CFI_ROOM 3328
+#define HP_CFI_ROOM 2880
 
 struct hp_cfi_registers {
 	uintptr_t pc;
