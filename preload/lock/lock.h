@@ -79,7 +79,7 @@ struct hp_waiter_local {
 	uint32_t end_rounds;	/* calls of the key's destructor so far */
 	uint32_t drops;	/* hp_drops when it was opened */
 	uint32_t borrowed;	/* paths that it walked with another thread's heap: path.c */
-	uint32_t reserved;
+	uint32_t untold;	/* timed holds that are not in the sum of all threads yet */
 
 	uintptr_t wait_mutex_at;	/* where wait_mutex is */
 	struct hp_lock *wait_counted;	/* its `waiting` counts this thread; NULL = none */

@@ -5,7 +5,8 @@
  * Reading the clock twice costs more than the rest of an acquisition, so a thread has a budget
  * for it: a share of the elapsed time. While it lasts, each hold is timed, then one in
  * HP_LOCK_SAMPLED at random. Holds that are long compared with the readings are always timed, and
- * all of them with HOTPATH_TIMING=exact.
+ * all of them with HOTPATH_TIMING=exact.  While the threads of all processes together spend more
+ * than this share of all cores, each has less (budget.h).
  *
  * Few random holds say little about rare long ones.  The sampler finds those: it reads `held` while
  * holds are sampled (sampler/session/look.h).  So before the first hold is sampled, the sampler
@@ -17,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/guest/budget.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/guest.h"
 #include "preload/lock/lock.h"
@@ -29,7 +31,9 @@
 #define HP_MEAN_SHIFT 3	/* the running mean follows 1/8 of each difference */
 #define HP_COST_CLOCKS 6	/* a timed hold costs about this many clock readings */
 #define HP_SHARE_SHIFT 7	/* the budget is 1/128 of the time */
-#define HP_SAVED_MAX 1024	/* timed holds earned during a pause */
+#define HP_SAVED_MAX 1024	/* timed holds earned during a pause, */
+#define HP_SAVED_LEAST 4	/* and how many even if all spend too much */
+#define HP_TOLD_EACH 16	/* a thread adds this many timed holds to the sum of all at once */
 #define HP_OWED_MAX 4	/* and how many a thread may owe */
 #define HP_GIVEN 32768	/* timed holds that the threads of a process have in advance, */
 #define HP_GIVEN_MAX 8192	/* and one of them */
@@ -215,13 +219,29 @@ void hp_lock_draw(struct hp_waiter_local *me, struct hp_use *use, struct hp_held
 	held->start = hp_lock_clock(me);
 }
 
+/* All threads together have a limit, too: see budget.h. */
+static void tell_paid(struct hp_waiter_local *me, uint64_t start)
+{
+	if (++me->untold < HP_TOLD_EACH)
+		return;
+	hp_budget_spend_each(&hp_segment_credit(&hp_segment)->holds,
+			     (uint64_t)hp_lock_timed_cost(me) * me->untold, start,
+			     UINT64_C(1) << HP_SHARE_SHIFT);
+	me->untold = 0;
+}
+
 /* Pays for a timed hold.  True = there is something left. */
 static bool pay(struct hp_waiter_local *me, uint64_t start)
 {
-	int64_t cost = hp_lock_timed_cost(me);
-	int64_t most = cost * HP_SAVED_MAX, least = -cost * HP_OWED_MAX;
-	int64_t gain = (int64_t)(hp_clock_between(me->timed_at, start) >> HP_SHARE_SHIFT);
+	const struct hp_budget *budget = &hp_segment_credit(&hp_segment)->holds;
+	int64_t cost = hp_lock_timed_cost(me), least = -cost * HP_OWED_MAX;
+	int64_t most = (int64_t)hp_budget_part(budget, (uint64_t)cost * HP_SAVED_MAX, start);
+	uint64_t share = hp_clock_between(me->timed_at, start) >> HP_SHARE_SHIFT;
+	int64_t gain = (int64_t)hp_budget_part(budget, share, start);
 
+	if (most < cost * HP_SAVED_LEAST)
+		most = cost * HP_SAVED_LEAST;
+	tell_paid(me, start);
 	me->timed_at = start;
 	if (me->credit < most)
 		me->credit = gain < most - me->credit ? me->credit + gain : most;

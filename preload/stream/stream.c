@@ -10,6 +10,7 @@
 #include "preload/call/block.h"
 #include "preload/call/local.h"
 #include "preload/channel/channel.h"
+#include "preload/guest/budget.h"
 #include "preload/guest/claim.h"
 #include "preload/guest/self.h"
 #include "preload/guest/ticks.h"
@@ -31,6 +32,7 @@
 #define STAMP_COST 200
 #define STAMP_SHARE 50
 #define STAMP_AHEAD 1024
+#define STAMP_LEAST 4	/* of each stream's burst, even if all spend too much */
 #define STAMP_GAP 256	/* without credit: two in a row out of this many, at random */
 
 bool hp_stream_is_wanted;
@@ -333,16 +335,21 @@ static void gap_add(struct hp_stream *stream, uint64_t ticks)
 static uint64_t next_one(struct hp_stream_part *part, uint64_t before, uint64_t now, bool is_second)
 {
 	const int64_t ahead = (int64_t)STAMP_AHEAD * STAMP_COST;
-	int64_t credit = part->credit;
+	struct hp_budget *budget = &hp_segment_credit(&hp_segment)->items;
+	int64_t most = (int64_t)hp_budget_part(budget, (uint64_t)ahead, now), credit = part->credit;
 	uint64_t seed = now;
 
+	if (most < STAMP_LEAST * STAMP_COST)
+		most = STAMP_LEAST * STAMP_COST;
 	if (!before)
-		credit = ahead;
+		credit = most;
 	else if (now > before)
 		credit = now - before > (uint64_t)ahead * STAMP_SHARE
-				 ? ahead
-				 : credit + (int64_t)((now - before) / STAMP_SHARE);
-	credit = (credit > ahead ? ahead : credit) - STAMP_COST;
+				 ? most
+				 : credit + (int64_t)hp_budget_part(
+						    budget, (now - before) / STAMP_SHARE, now);
+	credit = (credit > most ? most : credit) - STAMP_COST;
+	hp_budget_spend(budget, STAMP_COST, now, STAMP_SHARE, 1);
 	part->credit = credit < 0 ? 0 : credit;
 	return credit > 0 || !is_second ? 1 : hp_random_gap(&seed, STAMP_GAP);
 }

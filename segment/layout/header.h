@@ -246,18 +246,28 @@ struct hp_looks {
 	uint64_t reserved[2];
 };
 
+/* What timing costs all processes together (preload/guest/budget.h). */
+struct hp_budget {
+	_Atomic uint64_t spent;	/* any thread: ticks, in this span */
+	_Atomic uint64_t since;	/* any thread, by compare-exchange: start of this span, ticks */
+	_Atomic uint64_t part;	/* any thread: what each has of its credit; 0 = HP_BUDGET_ALL */
+};
+
+#define HP_BUDGET_ALL 65536
+
 /*
- * At HP_CREDIT_AT: what the timing of messages may still cost all processes together
- * (preload/channel/credit.c). Readers don't need it.
+ * At HP_CREDIT_AT: what timing may still cost all processes together. Readers don't need it.
  */
 #define HP_CREDIT_AT 576
 
 struct hp_credit {
-	/* Any thread, by compare-exchange: ticks; in the past = there is credit. */
+	/* Messages (preload/channel/credit.c).  Any thread, by compare-exchange: ticks; in the
+	 * past = there is credit. */
 	_Atomic uint64_t paid_until;
 	/* The same: span of time << 32 | lanes timed in it << 16 | in the one before. */
 	_Atomic uint64_t lanes;
-	uint64_t reserved[6];
+	struct hp_budget holds;	/* preload/lock/timed.c */
+	struct hp_budget items;	/* preload/stream/stream.c */
 };
 
 /*
