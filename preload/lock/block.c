@@ -21,13 +21,15 @@
 #define HP_STEPS_MAX 64	/* calls on the path */
 
 /*
- * glibc's header of a block has the requested size rounded up by less than a chunk.
+ * glibc's header of a block has the requested size rounded up by less than a chunk. The program is
+ * about to use the lock at `address`, so its page is readable.
  */
-static bool is_glibc_block(uintptr_t block, uint32_t size)
+static bool is_glibc_block(uintptr_t block, uintptr_t address, uint32_t size)
 {
 	uint64_t word, usable;
+	uintptr_t header = block - sizeof(word);
 
-	if (!hp_readable(block - sizeof(word), sizeof(word)))
+	if (header / HP_PAGE != address / HP_PAGE && !hp_readable(header, sizeof(word)))
 		return false;
 	word = ((const volatile uint64_t *)block)[-1];
 	usable = (word & ~UINT64_C(7)) - (word & 2 ? 16 : 8);	/* 2: it is mapped alone */
@@ -53,8 +55,8 @@ static uintptr_t block_in(uintptr_t grain, uintptr_t address, uint32_t size,
 	extra->size = size;
 	if (hp_shadow_grain != HP_SHADOW_USUAL)
 		return grain;
-	is_first = is_glibc_block(grain, size);
-	is_second = has_second && is_glibc_block(grain + 16, size);
+	is_first = is_glibc_block(grain, address, size);
+	is_second = has_second && is_glibc_block(grain + 16, address, size);
 	if (is_first == is_second)
 		return 0;
 	return is_first ? grain : grain + 16;
