@@ -195,22 +195,39 @@ static bool watch_fd(const struct sampler *sampler, int fd, uint64_t data)
 	return epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* `hotpath run` starts us before the root, which then stores its pid. */
+/* 0 = the signal could not be queued. */
+static uint32_t root_told(void)
+{
+	static const struct timespec now;
+	siginfo_t info;
+	sigset_t told;
+
+	sigemptyset(&told);
+	sigaddset(&told, HP_ROOT_SIGNAL);
+	return sigtimedwait(&told, &info, &now) > 0 && info.si_code == SI_QUEUE
+		       ? (uint32_t)info.si_value.sival_int
+		       : 0;
+}
+
+/* `hotpath run` starts us before the root, which then tells us its pid and stores it. */
 static bool wait_for_root(struct sampler *sampler)
 {
 	struct hp_header *header = sampler->segment.header;
 	char text[HP_BEGIN_TEXT];
 	struct hp_level level;
-	uint32_t parent;
+	uint32_t parent, told;
 
 	while (!(sampler->begin.root_pid = *(volatile uint32_t *)&header->root_pid)) {
 		if (getppid() != (pid_t)sampler->begin.runner_pid || hp_term_is_asked())
 			return false;
 		hp_end_wait(&header->root_pid, 0, 100000000);
 	}
+	told = root_told();
+	if (told)
+		sampler->begin.root_pid = told;
 	/* It must be a child of the runner, so a writer of the number cannot name any other
 	 * process. */
-	if (hp_level_read(&level, sampler->begin.root_pid, &parent) &&
+	if (!told && hp_level_read(&level, sampler->begin.root_pid, &parent) &&
 	    parent != sampler->begin.runner_pid)
 		return false;
 	/* The report gets it through the environment, too. */
@@ -470,6 +487,8 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	sampler->reported_ticks = header->last.ticks;
 	/* Under a runner the root waits for no more than this. */
 	hp_end_tell(&sampler->end, HP_REPORT_STARTED);
+	if (is_wanted(&sampler->settings))
+		hp_end_prepare_late(&sampler->end);
 	hp_end_status(&sampler->end, root_pidfd, is_dead);
 	if (!hp_end_start(&sampler->end, is_wanted(&sampler->settings))) {
 		report_is_done(sampler);
@@ -751,8 +770,8 @@ int main(void)
 		return 0;
 	sampler->members.root_pid = sampler->begin.root_pid;
 	/*
-	 * From now on others join without waiting for us. Not before: their code can write the header,
-	 * and the root's pid, read from there, decides the name of the kept run.
+	 * From now on others join without waiting for us. Not before, unless the runner told us the
+	 * root's pid: their code can write the header, and the pid decides the name of the kept run.
 	 */
 	hp_segment_room(&sampler->segment)->pid_namespace = hp_member_namespace();
 	hp_deadline_init(&sampler->deadline, sampler->begin.start_ns,

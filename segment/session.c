@@ -343,9 +343,17 @@ static int attach(const struct hp_session *session, struct hp_segment *segment, 
 	return -EPROTO;
 }
 
-int hp_session_ask(const struct hp_session *session)
+/* One that has not scanned any thread yet has just been started. */
+static uint64_t wait_ms_of(const struct hp_segment *segment)
 {
-	int saved = errno, fd = ask_first(session->token, NULL, JOIN_WAIT_MS);
+	bool is_up = atomic_load_explicit(&segment->header->sampler_area, memory_order_relaxed);
+
+	return is_up ? JOIN_WAIT_MS : BIRTH_WAIT_MS;
+}
+
+int hp_session_ask(const struct hp_session *session, const struct hp_segment *segment)
+{
+	int saved = errno, fd = ask_first(session->token, NULL, wait_ms_of(segment));
 
 	if (fd >= 0 && !is_trusted_file(fd)) {
 		close(fd);

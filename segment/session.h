@@ -22,6 +22,7 @@
 #ifndef HP_SEGMENT_SESSION_H
 #define HP_SEGMENT_SESSION_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,6 +38,12 @@
 /* Descriptors that hotpath-sampler inherits; 2 is the root's stderr. */
 #define HP_SAMPLER_SEGMENT_FD 3
 #define HP_SAMPLER_SOCKET_FD 4
+
+/*
+ * `hotpath run` queues it for the sampler, with the root's pid, before the root's code runs: so the
+ * first one is the runner's, while any process of the session can write the header.
+ */
+#define HP_ROOT_SIGNAL SIGRTMAX
 
 /*
  * The file mode of the segments that the sampler makes for processes with fewer rights: they
@@ -136,9 +143,9 @@ int hp_session_join(struct hp_session *session, struct hp_segment *segment, cons
 
 /*
  * For a process whose privileges changed: a descriptor of the segment that it
- * must now write, or -errno.
+ * must now write instead of `segment`, or -errno.
  */
-int hp_session_ask(const struct hp_session *session);
+int hp_session_ask(const struct hp_session *session, const struct hp_segment *segment);
 
 /*
  * For a reader outside the session: a read-only descriptor of the segment,

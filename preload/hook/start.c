@@ -321,7 +321,7 @@ static bool is_single(void)
 
 int hp_start_enter(void)
 {
-	int fd = hp_session_ask(&session), error = fd;
+	int fd = hp_session_ask(&session, &hp_segment), error = fd;
 
 	if (fd < 0)
 		return error;

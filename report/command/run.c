@@ -17,6 +17,7 @@
 #include "report/command/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -37,6 +38,7 @@
 #include "report/doctor/program.h"
 #include "segment/clock.h"
 #include "segment/defaults.h"
+#include "segment/rights.h"
 #include "segment/session.h"
 #include "segment/setting.h"
 #include "util/tell.h"
@@ -97,6 +99,7 @@ struct run {
 	char **with_shell;	/* the same for /bin/sh */
 	struct hp_follow follow;
 	pid_t pid;
+	uint32_t pid_namespace;	/* 0 = unknown */
 	volatile int exec_error;	/* written by the vfork child */
 };
 
@@ -231,15 +234,27 @@ static void futex_wake(void *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/*
+ * Once the sampler has been told the root's pid, in a way that no process of the session can forge,
+ * the root may join without waiting for it to start.
+ */
+static void tell_root(const struct run *run)
+{
+	struct hp_header *header = run->segment.header;
+	union sigval root = { .sival_int = getpid() };
+
+	if (run->pid_namespace &&
+	    sigqueue((pid_t)run->session.sampler_pid, HP_ROOT_SIGNAL, root) == 0)
+		hp_segment_room(&run->segment)->pid_namespace = run->pid_namespace;
+	header->root_pid = (uint32_t)root.sival_int;
+	futex_wake(&header->root_pid);
+}
+
 /* In the vfork child: only system calls, and changes that the parent expects. */
 static void be_program(struct run *run)
 {
-	struct hp_header *header = run->has_session ? run->segment.header : NULL;
-
-	if (header) {
-		header->root_pid = (uint32_t)getpid();
-		futex_wake(&header->root_pid);
-	}
+	if (run->has_session)
+		tell_root(run);
 	hp_follow_undo(&run->follow);
 	execve(run->program.path, run->arguments, environ);
 	run->exec_error = errno;
@@ -414,6 +429,7 @@ static int run_program(struct run *run)
 	struct rusage usage = { 0 };
 
 	run->has_session = start_session(run);
+	run->pid_namespace = (uint32_t)hp_rights_namespace(AT_FDCWD, "/proc/self/ns/pid");
 	hp_follow_begin(&run->follow);
 	run->follow.is_attached_to = run->settings.cpu == HP_CPU_SAMPLY;
 	run->pid = start_program(run);

@@ -174,22 +174,15 @@ static void socket_close(int *end)
 
 /* ---- a report that waits ---- */
 
-void hp_end_prepare(struct hp_end *end)
+static void ready_new(struct hp_end *end)
 {
 	static const char *const options[OPTIONS_MAX] = { "--ready" };
 	char path[HP_HELPER_PATH];
-	cpu_set_t all, one;
-	int ends[2], cpu = sched_getcpu();
+	int ends[2];
 
-	if (cpu < 0 || sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < 2 ||
-	    !socket_open(ends))
+	if (!socket_open(ends))
 		return;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	bool is_bound = sched_setaffinity(0, sizeof(one), &one) == 0;
-	int error = is_bound ? spawn(end, options, ends[0], path, &end->ready) : EPERM;
-	if (is_bound)
-		sched_setaffinity(0, sizeof(all), &all);
+	int error = spawn(end, options, ends[0], path, &end->ready);
 	socket_close(&ends[0]);
 	if (error) {
 		socket_close(&ends[1]);
@@ -198,6 +191,28 @@ void hp_end_prepare(struct hp_end *end)
 	}
 	end->begin = ends[1];
 	end->ready_until_ns = hp_clock_raw_ns() + READY_NS;
+}
+
+void hp_end_prepare(struct hp_end *end)
+{
+	cpu_set_t all, one;
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < 2)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) != 0)
+		return;
+	ready_new(end);
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+void hp_end_prepare_late(struct hp_end *end)
+{
+	if (end->runner && !end->ready && !end->dying && end->segments->count == 1 &&
+	    !atomic_load_explicit(&end->segment->header->status_known, memory_order_acquire))
+		ready_new(end);
 }
 
 static void unbind(pid_t child)

@@ -48,6 +48,9 @@ void hp_end_init(struct hp_end *end, const struct hp_segments *segments);
  */
 void hp_end_prepare(struct hp_end *end);
 
+/* The same when the root is about to end: the process starts while the runner learns how. */
+void hp_end_prepare_late(struct hp_end *end);
+
 /* A program that runs longer does not notice the difference: the prepared process ends. */
 void hp_end_do(struct hp_end *end, uint64_t now_ns);
 

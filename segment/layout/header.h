@@ -211,7 +211,11 @@ struct hp_room {
 	 */
 	_Atomic uint64_t room;
 	_Atomic uint64_t refusals;	/* any thread: memory or information that the kernel refused us */
-	uint32_t pid_namespace;	/* sampler, once it has read what the header says: its own inode; 0 = not known */
+	/*
+	 * Sampler, once it has read what the header says, or the runner, once it has told it that:
+	 * the inode of the sampler's own; 0 = not known.
+	 */
+	uint32_t pid_namespace;
 	_Atomic uint32_t for_ever;	/* any process: 1 = the users of `room` cannot be seen */
 	_Atomic uint32_t holders[HP_ROOM_HOLDERS];	/* its users: its pid; sampler: 0 = free */
 };
