@@ -227,8 +227,12 @@ void hp_channel_forget_all(void);
 void hp_channel_fork(void);
 void hp_channel_fork_failed(void);
 
-/* The descriptor's kind; word of the table. */
+/*
+ * The descriptor's kind; word of the table.  The second one is for calls that use the position of
+ * a file: it may wait as long as they do, while another process reads there.
+ */
 uint64_t hp_channel_meet(int fd);
+uint64_t hp_channel_meet_at_position(int fd);
 
 static HP_HOT uint64_t hp_channel_word(int fd)
 {
@@ -238,6 +242,16 @@ static HP_HOT uint64_t hp_channel_word(int fd)
 		return HP_FD_NONE;
 	word = atomic_load_explicit(&hp_channel_fds[fd], memory_order_relaxed);
 	return HP_LIKELY(word) ? word : hp_channel_meet(fd);
+}
+
+static HP_HOT uint64_t hp_channel_word_at_position(int fd)
+{
+	uint64_t word;
+
+	if (HP_UNLIKELY((unsigned)fd >= hp_channel_fds_most))
+		return HP_FD_NONE;
+	word = atomic_load_explicit(&hp_channel_fds[fd], memory_order_relaxed);
+	return HP_LIKELY(word) ? word : hp_channel_meet_at_position(fd);
 }
 
 static HP_HOT struct hp_lane *hp_channel_lane(uint64_t id)

@@ -20,17 +20,20 @@ ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
 
 HP_EXPORT ssize_t write(int fd, const void *buffer, size_t size)
 {
-	SEND(fd, fd, buffer, size, write(fd, buffer, size));
+	SEND_INTO(hp_channel_lane(hp_channel_word_at_position(fd) >> 32), fd, fd, buffer, size,
+		  write(fd, buffer, size));
 }
 
 HP_EXPORT ssize_t read(int fd, void *buffer, size_t size)
 {
-	RECEIVE(fd, buffer, size, read(fd, buffer, size));
+	RECEIVE_FROM(hp_channel_lane(hp_channel_word_at_position(fd) & UINT32_MAX), fd, buffer,
+		     size, read(fd, buffer, size));
 }
 
 HP_EXPORT ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room)
 {
-	RECEIVE(fd, buffer, size, __read_chk(fd, buffer, size, room));
+	RECEIVE_FROM(hp_channel_lane(hp_channel_word_at_position(fd) & UINT32_MAX), fd, buffer,
+		     size, __read_chk(fd, buffer, size, room));
 }
 
 HP_EXPORT ssize_t writev(int fd, const struct iovec *parts, int count)

@@ -109,8 +109,10 @@ static HP_HOT void received(const struct hp_receiving *call, int fd, const void 
 	sent(&call, buffer, got); \
 	return got
 
-#define RECEIVE(fd, buffer, size, real) \
-	struct hp_lane *lane = hp_channel_in(fd); \
+#define RECEIVE(fd, buffer, size, real) RECEIVE_FROM(hp_channel_in(fd), fd, buffer, size, real)
+
+#define RECEIVE_FROM(from, fd, buffer, size, real) \
+	struct hp_lane *lane = from; \
 	struct hp_receiving call; \
 	ssize_t got; \
 \
