@@ -96,12 +96,24 @@ static __attribute__((noinline)) void exit_timed(struct hp_local *me, struct hp_
  * are dropped.  The count ends below 0, since the sign costs no comparison. A signal
  * handler may leave this function by longjmp: then the count simply continues below 0.
  */
+static inline void gap_begin(struct hp_local *me, uint32_t mean)
+{
+	me->gap = hp_random_gap(&me->random, mean) - 1;
+	me->countdown = me->gap;
+}
+
+static inline void gap_count(struct hp_local *me)
+{
+	me->calls += me->gap + 1;
+	me->overhead += ((uint64_t)me->gap + 1) * me->cost_counted;
+}
+
+/* The same with all that may happen at the end of a gap. */
 static void gap_next(struct hp_local *me)
 {
 	uint32_t mean = HP_SAMPLED;
 
-	me->calls += me->gap + 1;
-	me->overhead += ((uint64_t)me->gap + 1) * me->cost_counted;
+	gap_count(me);
 	if (HP_UNLIKELY(me->watched))
 		hp_marginal_end(me);
 	me->ended_mode = me->gap_mode;
@@ -115,8 +127,7 @@ static void gap_next(struct hp_local *me)
 		me->gap_mode = HP_GAP_BOOST;
 		mean = HP_BOOST_EVERY;
 	}
-	me->gap = hp_random_gap(&me->random, mean) - 1;
-	me->countdown = me->gap;
+	gap_begin(me, mean);
 }
 
 /* The start of a sampled call, plus the time that the hooks add to the call. */
@@ -165,25 +176,31 @@ static uint64_t weight_boosted(struct hp_local *me, const struct hp_gist *gist)
 }
 
 /*
- * The weight of a drawn call of a sampled function; 0 = it is only counted. Reads nothing of the
- * function but its gist, since three draws in four may be dropped.
+ * True if a drawn call of a sampled function is timed. Reads nothing of the function but its gist,
+ * since three draws in four may be dropped.
  */
-static inline uint64_t weight_drawn(struct hp_local *me, const struct hp_gist *gist)
+static inline bool is_kept(struct hp_local *me, const struct hp_gist *gist)
 {
-	gap_next(me);
-	if (HP_UNLIKELY(me->ended_mode != HP_GAP_USUAL))
-		return weight_boosted(me, gist);
 	if (gist->one_in == 1 || me->random >> 62 == 0)
-		return (uint64_t)gist->one_in * HP_SAMPLED;
+		return true;
 	/* No clock reading disturbs the gap that begins here. */
 	if (HP_UNLIKELY(hp_marginal_is_due(me)))
 		hp_marginal_begin(me, me->random >> 30 & 1);
-	return 0;
+	return false;
 }
 
-/* A call of a function whose calls are all timed. */
-static inline void recursion_note(struct hp_function *function, struct hp_gist *gist)
+/*
+ * A call of a function whose calls are all timed. Reads nothing but the gist, if possible: the ordered
+ * clock reading that follows would wait for a cache miss. Functions that have been sampled have a mean.
+ */
+static inline void recursion_note(const struct hp_local *me, const struct hp_row *row,
+				  struct hp_gist *gist)
 {
+	struct hp_function *function;
+
+	if (HP_LIKELY(gist->active <= 1 && gist->mean_self == 0))
+		return;
+	function = hp_row_function(me, row);
 	if (HP_UNLIKELY(gist->active > 1) && !function->recursive)
 		function->recursive = 1;
 	/* A recursive function's calls below a timed one are sampled. */
@@ -195,8 +212,10 @@ static inline void recursion_note(struct hp_function *function, struct hp_gist *
  * The exit writes to lines that only timed calls touch, so they are often in no cache. They are on
  * their way while the clock is read and the call runs.
  */
-static inline void exit_prefetch(const struct hp_local *me, const struct hp_function *function)
+static inline void exit_prefetch(const struct hp_local *me, const struct hp_row *row)
 {
+	const struct hp_function *function = hp_row_function(me, row);
+
 	if (HP_LIKELY(!me->is_exact)) {
 		__builtin_prefetch(&function->gist, 1);
 		__builtin_prefetch(&function->next, 1);
@@ -204,49 +223,87 @@ static inline void exit_prefetch(const struct hp_local *me, const struct hp_func
 	__builtin_prefetch(function->groups, 0);
 }
 
-/* The rest of `enter`: calls that are not only counted. */
+/* A call of a function whose calls are all timed. */
 static __attribute__((noinline)) void enter_timed(struct hp_local *me, struct hp_frame *f,
 						  struct hp_row *row)
 {
 	struct hp_gist *gist = hp_row_gist(row);
-	bool is_drawn = gist->one_in != 0;
-	struct hp_function *function;
+	uint64_t now;
 
 	enter_counted(f, row, gist);
-	f->weight = is_drawn ? weight_drawn(me, gist) : 1;
-	if (f->weight == 0) {
-		if (HP_TRUTH_ALL)
-			enter_truth(me, f);
-		return;
-	}
-	function = hp_row_function(me, row);
-	exit_prefetch(me, function);
-	if (HP_LIKELY(!is_drawn)) {
-		uint64_t now;
-
-		recursion_note(function, gist);
-		now = hp_clock_timed(me);
-		if (HP_UNLIKELY(hp_calls_now(me) != me->last_calls))
-			now = hp_gap_end(me, f - 1, now, me->gap_mode);
-		hp_calls_clock(me, now);
-		f->start = now + me->inside_timed - (hp_overhead_now(me) >> HP_FINE_BITS);
-	} else {
-		f->start = start_sampled(me);
-	}
+	f->weight = 1;
+	recursion_note(me, row, gist);
+	exit_prefetch(me, row);
+	now = hp_clock_timed(me);
+	if (HP_UNLIKELY(hp_calls_now(me) != me->last_calls))
+		now = hp_gap_end(me, f - 1, now, me->gap_mode);
+	hp_calls_clock(me, now);
+	f->start = now + me->inside_timed - (hp_overhead_now(me) >> HP_FINE_BITS);
 	hp_truth_enter(me, f, f->start);
 }
 
-/* The same, or the row is an alias. Separate, since counted calls in a recursion need only this. */
+/* A call that was drawn, and is timed. */
+static __attribute__((noinline)) void enter_sampled(struct hp_local *me, struct hp_frame *f,
+						    const struct hp_row *row, uint64_t weight)
+{
+	f->weight = weight;
+	exit_prefetch(me, row);
+	f->start = start_sampled(me);
+	hp_truth_enter(me, f, f->start);
+}
+
+/* The same with all that may happen at the end of a gap. */
+static __attribute__((noinline)) void enter_drawn_rarely(struct hp_local *me, struct hp_frame *f,
+							 const struct hp_row *row)
+{
+	const struct hp_gist *gist = hp_row_gist(row);
+
+	gap_next(me);
+	if (me->ended_mode != HP_GAP_USUAL)
+		enter_sampled(me, f, row, weight_boosted(me, gist));
+	else if (is_kept(me, gist))
+		enter_sampled(me, f, row, (uint64_t)gist->one_in * HP_SAMPLED);
+	else if (HP_TRUTH_ALL)
+		enter_truth(me, f);
+}
+
+/* A drawn call of a sampled function. Most calls end here, so it calls nothing but at its end. */
+static __attribute__((noinline)) void enter_drawn(struct hp_local *me, struct hp_frame *f,
+						  struct hp_row *row)
+{
+	struct hp_gist *gist = hp_row_gist(row);
+
+	enter_counted(f, row, gist);
+	if (HP_UNLIKELY(HP_TRUTH_ALL ||
+			me->watched | me->gap_mode | me->boost_now | me->boost_later)) {
+		enter_drawn_rarely(me, f, row);
+		return;
+	}
+	gap_count(me);
+	me->ended_mode = HP_GAP_USUAL;
+	gap_begin(me, HP_SAMPLED);
+	if (is_kept(me, gist))
+		enter_sampled(me, f, row, (uint64_t)gist->one_in * HP_SAMPLED);
+}
+
+/*
+ * A call of a function whose calls are all timed, or the row is an alias. Separate, since counted calls
+ * in a recursion need only this.
+ */
 static __attribute__((noinline)) void enter_other(struct hp_local *me, struct hp_frame *f,
 						  struct hp_row *row)
 {
-	if (HP_LIKELY(hp_row_gist(row) == &hp_row_alias_gist)) {
-		struct hp_gist *gist;
+	struct hp_gist *gist = hp_row_gist(row);
 
+	if (HP_LIKELY(gist == &hp_row_alias_gist)) {
 		row->calls++;	/* only hp_row_find reads it */
 		row = hp_row_meant(row);
 		gist = hp_row_gist(row);
-		if (HP_LIKELY(gist->one_in != 0) && (int32_t)--me->countdown >= 0) {
+		if (HP_LIKELY(gist->one_in != 0)) {
+			if (HP_UNLIKELY((int32_t)--me->countdown < 0)) {
+				enter_drawn(me, f, row);
+				return;
+			}
 			enter_counted(f, row, gist);
 			if (HP_TRUTH_ALL)
 				enter_truth(me, f);
@@ -260,8 +317,12 @@ static inline void enter(struct hp_local *me, struct hp_frame *f, struct hp_row 
 {
 	struct hp_gist *gist = hp_row_gist(row);
 
-	if (HP_UNLIKELY(!gist->one_in || (int32_t)--me->countdown < 0)) {
+	if (HP_UNLIKELY(!gist->one_in)) {
 		enter_other(me, f, row);
+		return;
+	}
+	if (HP_UNLIKELY((int32_t)--me->countdown < 0)) {
+		enter_drawn(me, f, row);
 		return;
 	}
 	enter_counted(f, row, gist);

@@ -181,7 +181,7 @@ static HP_COLD void policy_look(struct hp_local *me, struct hp_function *functio
 		return;
 	if (mean >= clock * HP_VERY_SHORT_CLOCKS && function->timed < HP_LOOK_EVERY * 16)
 		return;
-	gist->mean_self = (int32_t)mean;
+	gist->mean_self = mean ? (int32_t)mean : 1;	/* 0 = never sampled, see recursion_note */
 	pace_guess(me, mean);
 	one_in = mean < clock * HP_SHORTEST_CLOCKS ? HP_SHORTEST_ONE_IN : 1;
 	function->slow_least = (uint32_t)event_least(me) + 1;
@@ -312,7 +312,17 @@ static inline void sampled_add(struct hp_local *me, struct hp_function *function
 	mean_follow(function, gist, self);
 }
 
-__attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_frame *f, uint64_t now)
+/* Not on a signal stack: it may be small. */
+static inline void cost_look(struct hp_local *me)
+{
+	if (HP_UNLIKELY((++me->leaves & (HP_RECALIBRATE - 1)) == 0) && me->stack == me->home &&
+	    me->base == (char *)hp_segment.header)
+		hp_cost_renew(me);
+}
+
+/* A timed call whose duration is new for its function, or that has more to do for another reason. */
+static __attribute__((noinline)) void leave_unusual(struct hp_local *me, struct hp_frame *f,
+						    uint64_t now)
 {
 	struct hp_row *row = hp_frame_row(f);
 	struct hp_gist *gist = hp_row_gist(row);
@@ -357,10 +367,71 @@ __attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_fra
 	if (function->recursive > 1 && gist->active == 0)
 		outer_follow(me, function, gist, ticks);
 	hp_leave_end(me, f, now, exact);
-	/* Not on a signal stack: it may be small. */
-	if ((++me->leaves & (HP_RECALIBRATE - 1)) == 0 && me->stack == me->home &&
-	    me->base == (char *)hp_segment.header)
-		hp_cost_renew(me);
+	cost_look(me);
+}
+
+/* True if leave_unusual must handle the end of this call. */
+static inline bool is_unusual(const struct hp_local *me, uint64_t weight,
+			      const struct hp_function *function, const struct hp_gist *gist,
+			      uint64_t ticks)
+{
+	if (ticks < function->least || ticks > function->slow_floor)
+		return true;
+	return weight == 1 ? ((function->timed + 1) & me->look_mask) == 0 : gist->one_in == 0;
+}
+
+/*
+ * Most of them are sampled calls, and outermost ones of recursive functions, since exit_timed handles
+ * the others. They are short enough for a path of their own.
+ */
+__attribute__((noinline)) void hp_leave_timed(struct hp_local *me, struct hp_frame *f, uint64_t now)
+{
+	struct hp_row *row = hp_frame_row(f);
+	struct hp_gist *gist = hp_row_gist(row);
+	struct hp_function *function = hp_row_function(me, row);
+	uint64_t weight = f->weight, ticks;
+	int64_t exact, self;
+	uint32_t *counter;
+	unsigned group;
+
+	if (me->is_exact || (weight & (HP_WEIGHT_FLAGS | HP_WEIGHT_BOOST))) {
+		leave_unusual(me, f, now);
+		return;
+	}
+	exact = hp_leave_duration(me, f->start, now,
+				  weight == 1 ? me->less_timed : me->less_sampled);
+	ticks = hp_leave_at_least_1(exact);
+	self = (int64_t)((uint64_t)exact << HP_FINE_BITS) - (int64_t)f->child;
+	group = hp_bucket_group(ticks);
+	/* One in 64 calls above a hole in the histogram may fill it, see usual_range. */
+	if (HP_UNLIKELY(is_unusual(me, weight, function, gist, ticks) || !function->groups[group] ||
+			(ticks > function->usual_most && weight == 1 && (now & 63) == 0))) {
+		leave_unusual(me, f, now);
+		return;
+	}
+	/* It is often in no cache, so it is on its way while the rest is added. */
+	counter = hp_leave_counter(me, function, group, ticks);
+	__builtin_prefetch(counter, 1);
+	if (gist->one_in == 0)
+		now = hp_gap_end(me, f, now, me->gap_mode);
+	hp_truth_leave(me, f, exact);
+	gist->active--;
+	hp_leave_log(me, function, now - ticks, ticks, 0);
+	if (weight == 1) {
+		hp_leave_add(function, gist, row, self, exact);
+		long_add(me, function, self);
+	} else {
+		sampled_add(me, function, gist, row, self, f->child);
+		pace_follow(me);
+		draws_look(me, function, gist);
+	}
+	if (function->recursive > 1 && gist->active == 0)
+		outer_follow(me, function, gist, ticks);
+	*counter += (uint32_t)weight;
+	if (HP_UNLIKELY(*counter >= HP_CARRY))
+		hp_row_carry(me, function, group);
+	hp_leave_end(me, f, now, exact);
+	cost_look(me);
 }
 
 __attribute__((noinline)) void hp_leave_tallied(struct hp_local *me, struct hp_frame *f,

@@ -7,10 +7,7 @@
 #include "preload/call/truth.h"
 #include "preload/guest/bulky.h"
 
-#define HP_CALLS_MIN 1024	/* of each kind, until the difference is meaningful */
 #define HP_CALLS_MAX (UINT64_C(1) << 22)	/* then older values have half the weight */
-#define HP_WATCHED 64	/* one in this many gaps without a clock reading is watched, */
-#define HP_WATCHED_FIRST 2	/* and at first, for programs of few calls */
 #define HP_USUAL_STEP 32	/* `seen_usual` moves by this part of itself */
 #define HP_LONG_READINGS 8	/* a gap longer than two usual ones and these has slow calls in it */
 
@@ -64,15 +61,6 @@ void hp_marginal_known(enum hp_around around, int64_t cost, int64_t more)
 		return;
 	cost = (ratio[HP_AROUND_WAITING] + ratio[HP_AROUND_BUSY]) / 2;
 	atomic_store_explicit(&cost_per_more, cost > 1 ? cost : 1, memory_order_relaxed);
-}
-
-bool hp_marginal_is_due(const struct hp_local *me)
-{
-	uint64_t calls =
-		me->seen_calls[0] < me->seen_calls[1] ? me->seen_calls[0] : me->seen_calls[1];
-	uint64_t mask = calls < HP_CALLS_MIN * 4 ? HP_WATCHED_FIRST - 1 : HP_WATCHED - 1;
-
-	return (me->random >> 20 & mask) == 0;
 }
 
 void hp_marginal_begin(struct hp_local *me, bool doubled)

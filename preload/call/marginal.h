@@ -20,6 +20,10 @@
 #include "preload/call/local.h"
 #include "preload/guest/guest.h"
 
+#define HP_CALLS_MIN 1024	/* of each kind, until the difference is meaningful */
+#define HP_WATCHED 64	/* one in this many gaps without a clock reading is watched, */
+#define HP_WATCHED_FIRST 2	/* and at first, for programs of few calls */
+
 /* What the hooks of a calibration round are around. */
 enum hp_around {
 	HP_AROUND_NOTHING,
@@ -31,7 +35,14 @@ enum hp_around {
 void hp_marginal_known(enum hp_around around, int64_t cost, int64_t more);
 
 /* True if the gap that begins without a clock reading is to be watched. */
-bool hp_marginal_is_due(const struct hp_local *me);
+static inline bool hp_marginal_is_due(const struct hp_local *me)
+{
+	uint64_t calls =
+		me->seen_calls[0] < me->seen_calls[1] ? me->seen_calls[0] : me->seen_calls[1];
+	uint64_t mask = calls < HP_CALLS_MIN * 4 ? HP_WATCHED_FIRST - 1 : HP_WATCHED - 1;
+
+	return (me->random >> 20 & mask) == 0;
+}
 
 /* A gap begins, and was chosen to be watched.  `doubled`: its entries work twice. */
 void hp_marginal_begin(struct hp_local *me, bool doubled);

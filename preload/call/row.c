@@ -157,6 +157,9 @@ static struct hp_row *unpark(const struct hp_local *me, uintptr_t above, uintptr
 	uint64_t first = hp_row_index(me, above, fn), i = first;
 	struct hp_row *row;
 
+	/* Nothing was unloaded. */
+	if (hp_module_generation() == 0)
+		return NULL;
 	for (; me->rows[i] != &nothing; i = (i + 1) & me->rows_last) {
 		row = me->rows[i];
 		if (row->fn != (fn | HP_PARKED) || row->above != above)
@@ -542,7 +545,7 @@ static struct hp_row *row_find(struct hp_local *me, struct hp_row *parent,
 		row->fn = function->fn;
 		return row;
 	}
-	row = *place_of(me, (uintptr_t)parent, adopted_key(function));
+	row = me->is_adopted ? *place_of(me, (uintptr_t)parent, adopted_key(function)) : &nothing;
 	if (row == &nothing) {
 		if (me->block->row_count >= HP_ROWS_MAX && parent != me->root)
 			return NULL;
