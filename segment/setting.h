@@ -271,6 +271,8 @@ bool hp_settings_names(const struct hp_settings *settings, const char *section);
 
 /* True if CPU samples, or sections made of them, were requested; `auto` does not. */
 bool hp_settings_wants_samples(const struct hp_settings *settings);
+/* True if waits were requested by name. */
+bool hp_settings_wants_waits(const struct hp_settings *settings);
 
 /*
  * Samples per second of CPU time. Each costs the program an interrupt, which

@@ -271,6 +271,13 @@ bool hp_settings_wants_samples(const struct hp_settings *settings)
 	       hp_settings_names(settings, HP_KEY_BOUND);
 }
 
+bool hp_settings_wants_waits(const struct hp_settings *settings)
+{
+	return hp_settings_names(settings, HP_KEY_OFFCPU) ||
+	       hp_settings_names(settings, HP_KEY_BOUND) ||
+	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
+}
+
 uint64_t hp_settings_cpu_hz(const struct hp_settings *settings)
 {
 	if (settings->cpu_hz)

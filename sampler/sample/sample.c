@@ -451,18 +451,25 @@ static bool is_foreign(const struct hp_samples *samples, uint32_t pid)
 	return samples->is_wide && !is_known(samples, pid);
 }
 
+static void other_note(struct hp_samples *samples, uint32_t pid)
+{
+	samples->others += pid && pid != samples->helper;
+}
+
 static void switch_read(struct hp_samples *samples, const struct perf_event_header *record)
 {
 	/* At the end of the record: thread and time. */
 	const uint8_t *end = (const uint8_t *)record + record->size;
 	struct cursor c = { end - 24, end };
 	uint64_t who = take(&c), now_ns = take(&c);
-	bool is_other = is_foreign(samples, (uint32_t)who) ||
-			hp_space_is_ours(&samples->spaces, (uint32_t)who);
+	bool is_ours = hp_space_is_ours(&samples->spaces, (uint32_t)who);
+	bool is_other = is_ours || is_foreign(samples, (uint32_t)who);
 	struct hp_wait_thread *thread =
 		is_other ? NULL : hp_wait_thread_of(&samples->waits, (uint32_t)(who >> 32));
 
 	samples->switches += !is_other || samples->counts_all;
+	if (is_other && !is_ours)
+		other_note(samples, (uint32_t)who);
 	if (!thread)
 		return;
 	thread->pid = (uint32_t)who;
@@ -535,6 +542,8 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 			samples->wait_samples += samples->counts_all;
 	} else if (!samples->is_whole || is_known(samples, s.pid)) {
 		cpu_add(samples, &s);
+	} else {
+		other_note(samples, s.pid);
 	}
 }
 

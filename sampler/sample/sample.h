@@ -61,6 +61,8 @@ struct hp_samples {
 	uint64_t second_from;	/* identifier: samples of later events are second ones of the same threads; 0 = none are */
 	bool is_whole;	/* CPUs are sampled, and so threads outside the session */
 	bool is_wide;	/* other records come from them, too */
+	uint64_t others;	/* records of switches and samples of other processes, without idle CPUs */
+	uint32_t helper;	/* our process, which is none of them */
 	bool counts_all;	/* switches and stacks of other processes are counted, since they cost as much */
 	uint64_t switches;	/* of the session's threads, or of all: records */
 	uint32_t outside_at;	/* where the next scan from outside begins; may wrap */

@@ -18,7 +18,6 @@
 #include "sampler/sample/open.h"
 #include "segment/clock.h"
 #include "segment/newer.h"
-#include "segment/section_key.h"
 
 #define RING_MIN (UINT64_C(256) << 10)
 #define RING_MAX (UINT64_C(8) << 20)
@@ -49,15 +48,6 @@
 #define INTERRUPTS_MIN 32	/* samples: the cost of fewer does not matter */
 #define IDLE_LOOKS 25	/* without waiting threads: then there are fewer */
 
-static uint64_t waits_most(const struct hp_settings *settings)
-{
-	return hp_settings_names(settings, HP_KEY_OFFCPU) ||
-			       hp_settings_names(settings, HP_KEY_BOUND) ||
-			       hp_settings_names(settings, HP_KEY_THREAD_STATES)
-		       ? WAITS_MAX
-		       : WAITS_UNASKED;
-}
-
 void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 		  const struct hp_settings *settings, struct hp_members *members,
 		  struct hp_perf_wish wish)
@@ -69,7 +59,7 @@ void hp_perf_init(struct hp_perf *perf, const struct hp_segment *segment,
 	perf->members = members;
 	perf->has_samples = wish.samples;
 	perf->has_waits = wish.waits;
-	perf->waits_most = waits_most(settings);
+	perf->waits_most = hp_settings_wants_waits(settings) ? WAITS_MAX : WAITS_UNASKED;
 	perf->own_most = HP_CROWD_MANY;
 	if (!wish.samples && !wish.waits)
 		return;
@@ -166,7 +156,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	perf->samples.is_of_waits = &perf->rings.is_of_waits;
 	if (perf->rings.list[0].size >= ring_size(perf->settings))
 		perf->stack_size = STACK_SIZE_ROOMY;
-	error = hp_perf_open_process(perf, pid);
+	error = hp_perf_starts_first(perf, pid) ? 0 : hp_perf_open_process(perf, pid);
 	if (!perf->is_open) {
 		fail(perf, error == -ESRCH ? HP_SAMPLING_GONE : HP_SAMPLING_REFUSED, -error);
 		hp_perf_release(perf);
@@ -284,6 +274,15 @@ bool hp_perf_is_crowd(struct hp_perf *perf)
 	return hp_perf_threads(perf) > CROWD;
 }
 
+/* With the current `attr`. */
+static void renew(struct hp_perf *perf)
+{
+	if (perf->starts.is_on)
+		hp_perf_open_cpus(perf);
+	else
+		hp_perf_open_again(perf);
+}
+
 /* Most programs have shallow stacks; compilers and interpreters have deep ones. */
 static void adapt(struct hp_perf *perf)
 {
@@ -300,8 +299,8 @@ static void adapt(struct hp_perf *perf)
 		return;
 	perf->attr.sample_stack_user = 2 * size < most ? 2 * size : most;
 	perf->record->stack_size = perf->attr.sample_stack_user;
-	if (!perf->is_wide)
-		hp_perf_open_again(perf);
+	if (!perf->is_wide || perf->starts.is_on)
+		renew(perf);
 	hp_whole_resize(&perf->whole, &perf->rings, perf->attr.sample_stack_user);
 }
 
@@ -310,17 +309,20 @@ static struct hp_ticking *ticking(const struct hp_perf *perf)
 	return (struct hp_ticking *)((char *)perf->segment->header + HP_TICKING_AT);
 }
 
-/* From now on the permanent rate applies; the events must be opened again. */
-static void first_end(struct hp_perf *perf)
+bool hp_perf_first_end(struct hp_perf *perf)
 {
 	if (!perf->is_first)
-		return;
+		return false;
 	perf->is_first = false;
 	ticking(perf)->first_hz = perf->frequency;
 	perf->frequency = (uint32_t)hp_perf_frequency(hp_settings_cpu_hz(perf->settings));
 	perf->record->frequency = perf->frequency;
 	if (perf->source == HP_SAMPLING_CYCLES)
 		perf->samples.period_ns = 1000000000 / perf->frequency;
+	if (perf->attr.sample_freq < perf->frequency)
+		return false;
+	perf->attr.sample_freq = perf->frequency;
+	return true;
 }
 
 /*
@@ -331,12 +333,8 @@ static void first_look(struct hp_perf *perf, uint64_t cpu_ns)
 {
 	if (!perf->is_open || !perf->is_first || cpu_ns < FIRST_NS || hp_perf_is_crowd(perf))
 		return;
-	first_end(perf);
-	/* Threads that switch often have a lower one still. */
-	if (perf->attr.sample_freq < perf->frequency)
-		return;
-	perf->attr.sample_freq = perf->frequency;
-	hp_perf_open_again(perf);
+	if (hp_perf_first_end(perf))
+		renew(perf);
 }
 
 /*
@@ -358,7 +356,7 @@ static bool whole_prepare(struct hp_perf *perf)
 
 	if (hp_whole_open(&perf->whole, &perf->attr, &perf->rings, hz) < 0)
 		return false;
-	first_end(perf);
+	hp_perf_first_end(perf);
 	perf->samples.is_whole = true;
 	hp_perf_unsample(perf);
 	return true;
@@ -399,7 +397,10 @@ bool hp_perf_wide(struct hp_perf *perf)
 	if (hp_whole_report(&perf->whole, &perf->rings, true) < 0)
 		return false;
 	perf->samples.is_wide = true;
-	return hp_perf_open_wide(perf);
+	if (!hp_perf_open_wide(perf))
+		return false;
+	hp_perf_starts_leave(perf);
+	return true;
 }
 
 static bool is_asked(const struct hp_perf *perf)
@@ -422,10 +423,11 @@ static bool low_is_fair(const struct hp_perf *perf, uint64_t cpu_ns)
 /* CPUs are sampled. Threads need no events at all if no records of their switches are wanted. */
 static bool whole_begin(struct hp_perf *perf)
 {
-	if (!whole_can(perf) || !whole_open(perf, HP_BY_CPU_SWITCHES))
+	if (!whole_can(perf))
 		return false;
-	if (!perf->has_waits)
-		hp_perf_wide(perf);
+	if (perf->has_waits || !hp_perf_wide(perf))
+		return whole_open(perf, HP_BY_CPU_SWITCHES);
+	perf->samples.tree.chunks[0]->by_cpu = HP_BY_CPU_SWITCHES;
 	return true;
 }
 
@@ -480,6 +482,10 @@ void hp_perf_calm(struct hp_perf *perf, uint64_t cpu_ns, uint64_t switches)
 	if (perf->samples.burst.is_running)
 		return;
 	hp_perf_crowd_scan(perf, now_ns);
+	if (perf->starts.is_on && !(are_many(perf) && whole_begin(perf))) {
+		first_look(perf, cpu_ns);
+		return;
+	}
 	if (whole_look(perf) || (are_many(perf) && whole_begin(perf)))
 		return;
 	first_look(perf, cpu_ns);
@@ -605,6 +611,7 @@ void hp_perf_read(struct hp_perf *perf)
 	early_next(perf, now_ns);
 	meet(perf, now_ns);
 	hp_perf_crowd_look(perf);
+	hp_perf_starts_look(perf, now_ns);
 	if (!perf->samples.burst.is_running)
 		adapt(perf);
 	if (perf->burst.is_on) {

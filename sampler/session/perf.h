@@ -63,6 +63,19 @@ struct hp_perf_crowd {
 	uint64_t few_wanted_ns;	/* for so long, until threads have events again */
 };
 
+/* See perf_crowd.h. */
+struct hp_perf_starts {
+	bool is_on;
+	bool is_refused;
+	bool has_many;	/* tasks that start */
+	uint64_t until_ns;	/* not ended before, unless other processes are busy */
+	uint64_t few_wanted_ns;	/* for so long, until threads have events again */
+	uint64_t counted_ns;	/* the last count, */
+	uint32_t started;	/* tasks up to then, */
+	uint64_t own;	/* records of the session, */
+	uint64_t others;	/* and of other processes */
+};
+
 struct hp_perf {
 	const struct hp_segment *segment;
 	const struct hp_settings *settings;
@@ -98,6 +111,7 @@ struct hp_perf {
 	struct hp_pace pace;
 	struct hp_perf_burst burst;
 	struct hp_perf_crowd crowd;
+	struct hp_perf_starts starts;
 	bool is_first;	/* the rate is that of the first second of CPU time */
 	struct hp_whole whole;
 	bool is_renewing;	/* threads get other events; meanwhile they have both */
@@ -148,6 +162,12 @@ bool hp_perf_whole_prepare(struct hp_perf *perf);
  * switches, even if they are disabled. False = threads keep theirs.
  */
 bool hp_perf_wide(struct hp_perf *perf);
+
+/*
+ * From now on the permanent rate applies to events that are opened. False = it did already, or
+ * threads that switch often have a lower one.
+ */
+bool hp_perf_first_end(struct hp_perf *perf);
 
 /* Threads of all processes that are alive, or those processes if they are more. */
 uint32_t hp_perf_threads(struct hp_perf *perf);

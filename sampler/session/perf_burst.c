@@ -11,7 +11,6 @@
 #include "sampler/session/perf_crowd.h"
 #include "sampler/session/perf_open.h"
 #include "segment/clock.h"
-#include "segment/section_key.h"
 #include "util/random.h"
 
 #define COUNT_NS UINT64_C(100000000)	/* in which switches are counted before bursts start */
@@ -27,13 +26,6 @@
 #define COST_RATIO 50	/* the share of time that switching events and scanning threads may take */
 #define NOTES_NS UINT64_C(4000000)	/* a ring of notes holds some ms of a thread */
 #define LONG_NS UINT64_C(20000000)	/* a wait that justifies a scan from outside */
-
-static bool is_asked(const struct hp_settings *settings)
-{
-	return hp_settings_names(settings, HP_KEY_OFFCPU) ||
-	       hp_settings_names(settings, HP_KEY_BOUND) ||
-	       hp_settings_names(settings, HP_KEY_THREAD_STATES);
-}
 
 /* Records of switches, two for each, on the CPU that has most of them, and on all. */
 static uint64_t switches_most(const struct hp_perf *perf, uint64_t *all)
@@ -92,6 +84,7 @@ static void open_threads(struct hp_perf *perf)
 	perf->attr.context_switch = !perf->burst.is_on;
 	if (!hp_perf_crowd_again(perf))
 		hp_perf_open_again(perf);
+	hp_perf_starts_leave(perf);
 	if (perf->samples.is_wide)
 		hp_whole_report(&perf->whole, &perf->rings, false);
 	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
@@ -163,8 +156,8 @@ void hp_perf_burst_look(struct hp_perf *perf, uint64_t now_ns)
 		return;
 	hp_perf_rings_recount(&perf->rings);
 	b->count_ns = now_ns;
-	if (is_first || !are_many || is_asked(perf->settings) || hp_perf_is_crowd(perf) ||
-	    (perf->crowd.is_on && !perf->has_samples))
+	if (is_first || !are_many || hp_settings_wants_waits(perf->settings) ||
+	    hp_perf_is_crowd(perf) || (perf->crowd.is_on && !perf->has_samples))
 		return;
 	on(perf, rate(all, span_ns) / (1000000000 / HP_BURST_SLOT_NS));
 }

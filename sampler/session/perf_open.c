@@ -166,6 +166,16 @@ static void wait_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	hp_samples_note_wait_id(&perf->samples, id);
 }
 
+bool hp_perf_open_first(struct hp_perf *perf)
+{
+	int fd = first_open(perf, ALL_TASKS, perf->rings.list[0].cpu);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
 /*
  * Additional counts of `leader`'s samples.  One that cannot be opened: they report it
  * themselves.
@@ -325,14 +335,31 @@ static void meet_waits(struct hp_perf *perf, uint32_t pid, const struct attachme
 		hp_outside_look(&perf->samples, 0);
 }
 
+/* Without events: from now on its records are handled. */
+static int process_meet(struct hp_perf *perf, uint32_t pid)
+{
+	struct attachment a = { .count = 0 };
+
+	if (!hp_space_of(&perf->samples.spaces, pid))
+		return -ENOMEM;
+	if (!perf->starts.is_on)
+		return 0;
+	list_new(&a, pid);
+	a.own = a.tids;
+	a.own_count = a.count < perf->own_most ? a.count : perf->own_most;
+	meet_waits(perf, pid, &a);
+	hp_tids_release(&a.listed);
+	free(a.tids);
+	return a.count ? 0 : -ESRCH;
+}
+
 int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 {
 	struct attachment a = { .lost = task_lost(perf) };
 	int error;
 
-	/* From now on its records are handled. */
 	if (perf->is_wide)
-		return hp_space_of(&perf->samples.spaces, pid) ? 0 : -ENOMEM;
+		return process_meet(perf, pid);
 	a.own = malloc(perf->own_most * sizeof(*a.own));
 	if (!a.own)
 		return -ENOMEM;
@@ -532,9 +559,12 @@ static int cpu_open(struct hp_perf *perf, const struct hp_perf_ring *ring)
 	struct perf_event_attr attr = perf->attr;
 
 	attr.inherit = 0;
+	attr.exclude_idle = 1;
 	int fd = hp_perf_open(&attr, -1, (int)ring->cpu, -1);
 	if (fd < 0)
 		return fd;
+	if (perf->is_renewing && !perf->samples.second_from)
+		ioctl(fd, PERF_EVENT_IOC_ID, &perf->samples.second_from);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
 	    !hp_perf_fds_keep(&perf->fds, fd)) {
 		close(fd);
@@ -552,18 +582,24 @@ bool hp_perf_open_cpus(struct hp_perf *perf)
 
 	memset(&perf->fds, 0, sizeof(perf->fds));
 	memset(&perf->wait_fds, 0, sizeof(perf->wait_fds));
+	perf->is_renewing = old.count > 0 && perf->attr.freq;
 	for (uint32_t i = 0; i < perf->rings.count && !error; i++)
 		error = cpu_open(perf, &perf->rings.list[i]);
+	perf->is_renewing = false;
 	if (error) {
+		perf->samples.second_from = 0;
 		hp_perf_fds_close(&perf->fds);
 		hp_perf_fds_close(&perf->wait_fds);
 		perf->fds = old;
 		perf->wait_fds = old_waits;
 		return false;
 	}
-	/* Last, so no report is missed. Twice is harmless. */
+	/* Last, so no report is missed. Twice is harmless, except for samples. */
 	hp_perf_fds_close(&old);
 	hp_perf_fds_close(&old_waits);
+	if (perf->samples.second_from)
+		rings_read(perf);
+	perf->samples.second_from = 0;
 	perf->is_wide = true;
 	return true;
 }

@@ -21,6 +21,12 @@ bool hp_perf_is_forbidden(int error);
 int hp_perf_open_process(struct hp_perf *perf, uint32_t pid);
 
 /*
+ * Finds the event that this machine has and this user may open on a CPU. Nothing stays open. False =
+ * there is none.
+ */
+bool hp_perf_open_first(struct hp_perf *perf);
+
+/*
  * Processes that it had forked before it got its events, and their forks. Many of them do not get
  * their own: see perf_crowd.h.
  */
@@ -38,8 +44,8 @@ void hp_perf_unsample(struct hp_perf *perf);
 bool hp_perf_open_wide(struct hp_perf *perf);
 
 /*
- * Replaces the events of all threads by events of the CPUs, which report switches, mappings and
- * tasks. `attr` takes no samples. False = nothing has changed.
+ * Replaces all events by events of the CPUs, which report switches, mappings and tasks, and take
+ * samples if `attr` does. False = nothing has changed.
  */
 bool hp_perf_open_cpus(struct hp_perf *perf);
 

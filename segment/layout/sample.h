@@ -175,6 +175,8 @@ enum hp_sampling_by_cpu {
 	HP_BY_CPU_NEVER,	/* or for another reason: hp_stack_chunk.crowd, hp_bursts.is_whole */
 	HP_BY_CPU_SWITCHES,	/* threads switched often */
 	HP_BY_CPU_SHORT,	/* threads ended, or stopped, before their first sample was due */
+	HP_BY_CPU_STARTS,	/* not for good: many threads or processes started */
+	HP_BY_CPU_FIRST,	/* only in the session's first moments */
 };
 
 /* Of a longer stack only the innermost places are kept. */

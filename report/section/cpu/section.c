@@ -82,8 +82,10 @@ static void note_mode(const struct hp_model_sampling *sampling, char *text, size
 		snprintf(text, room, ", by CPU while there were many threads");
 	else if (sampling->bursts.is_whole || sampling->by_cpu == HP_BY_CPU_SWITCHES)
 		snprintf(text, room, ", by CPU while threads switched often");
-	else if (sampling->by_cpu)
+	else if (sampling->by_cpu == HP_BY_CPU_SHORT)
 		snprintf(text, room, ", by CPU while threads ran briefly");
+	else if (sampling->by_cpu == HP_BY_CPU_STARTS)
+		snprintf(text, room, ", by CPU while many threads or processes started");
 	else if (sampling->low_hz)
 		snprintf(text, room, ", at %u Hz while threads switched often", sampling->low_hz);
 }
@@ -427,6 +429,13 @@ static const char *source_name(uint32_t source)
 	return source < sizeof(names) / sizeof(names[0]) ? names[source] : "unknown";
 }
 
+/* Not only in the session's first moments. */
+static bool is_by_cpu(const struct hp_model_sampling *sampling)
+{
+	return sampling->bursts.is_whole || sampling->crowd ||
+	       (sampling->by_cpu && sampling->by_cpu != HP_BY_CPU_FIRST);
+}
+
 static void add_middle(struct hp_report *report, cJSON *list)
 {
 	const struct hp_sampling *record = &report->model.sampling.record;
@@ -434,9 +443,10 @@ static void add_middle(struct hp_report *report, cJSON *list)
 	cJSON_AddStringToObject(list, "caller_name", report->caller);
 	cJSON_AddStringToObject(list, "source", source_name(record->source));
 	hp_json_whole(list, "frequency_hz", record->frequency);
-	if (report->model.sampling.bursts.is_whole || report->model.sampling.crowd ||
-	    report->model.sampling.by_cpu)
+	if (is_by_cpu(&report->model.sampling))
 		cJSON_AddTrueToObject(list, "is_by_cpu");
+	else if (report->model.sampling.by_cpu)
+		cJSON_AddTrueToObject(list, "is_by_cpu_first");
 	if (report->model.sampling.crowd)
 		hp_json_whole(list, "crowd_thread_count", report->model.sampling.crowd);
 	if (report->model.sampling.low_hz)
@@ -493,7 +503,7 @@ const struct hp_section hp_cpu_section = {
 		   .middle = add_middle,
 		   .list_keys =
 			   "time_elapsed:s total_elapsed_ns:i total_samples:i attributed_samples:i caller_name:s "
-			   "source:s frequency_hz:i frequency_low_hz:i is_by_cpu:b crowd_thread_count:i "
+			   "source:s frequency_hz:i frequency_low_hz:i is_by_cpu:b is_by_cpu_first:b crowd_thread_count:i "
 			   "frequency_first_hz:i has_kernel:b sample_count:i lost_count:i "
 			   "profiler_ns:i profiler_sample_count:i unsampled_ns:i complete_count:i "
 			   "folded_count:i profile_path:s" },
