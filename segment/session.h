@@ -41,9 +41,10 @@
 
 /*
  * `hotpath run` queues it for the sampler, with the root's pid, before the root's code runs: so the
- * first one is the runner's, while any process of the session can write the header.
+ * first one is the runner's, while any process of the session can write the header. Without a
+ * handler it is ignored: a script that starts the sampler, and so unblocks it, does not die of it.
  */
-#define HP_ROOT_SIGNAL SIGRTMAX
+#define HP_ROOT_SIGNAL SIGURG
 
 /*
  * The file mode of the segments that the sampler makes for processes with fewer rights: they

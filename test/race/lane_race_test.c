@@ -12,6 +12,7 @@
 #define key channel_key
 #include "preload/channel/channel.c"
 #include "preload/guest/thread_list.c"
+#include "preload/channel/credit.c"
 #include "preload/channel/queue.c"
 #include "preload/guest/ticks.c"
 #undef key
@@ -113,7 +114,7 @@ static void *sender(void *arg)
 		hp_send_end(&call, size, 1, size);
 		atomic_fetch_add(&sent_bytes, size);
 		/* A gap is at most 63: after a lost turn it would be four thousand million. */
-		if (__atomic_load_n(&lane->sends.countdown, __ATOMIC_RELAXED) > 2 * HP_TIMED_GAP)
+		if (__atomic_load_n(&lane->sends.countdown, __ATOMIC_RELAXED) > 2 * TIMED_GAP)
 			atomic_store(&stuck, 1);
 	}
 	return NULL;
