@@ -61,28 +61,34 @@ static bool is_left(struct hp_credit *shared, uint64_t cost, uint64_t now)
 	return has_some;
 }
 
-/* The lane's own part: the same. */
-static bool is_left_of_lane(struct hp_lane_side *side, int64_t cost, uint32_t lanes, uint64_t now)
+/*
+ * The lane's own part, `passed` ticks after its last timed message: the same. Other senders may
+ * change it meanwhile; then one charge is lost.
+ */
+static bool is_left_of_lane(struct hp_lane_side *side, int64_t cost, uint32_t lanes,
+			    uint64_t passed)
 {
-	int64_t ahead = (int64_t)TIMED_AHEAD * TIMED_COST / lanes, credit = side->credit;
+	int64_t ahead = (int64_t)TIMED_AHEAD * TIMED_COST / lanes;
+	int64_t credit = __atomic_load_n(&side->credit, __ATOMIC_RELAXED);
 
 	if (ahead < TIMED_LEAST * cost)
 		ahead = TIMED_LEAST * cost;
-	if (now > side->last_ticks && credit < ahead)
-		credit += (int64_t)((now - side->last_ticks) / TIMED_SHARE / lanes);
+	if (credit < ahead)
+		credit += (int64_t)(passed / TIMED_SHARE / lanes);
 	credit = (credit > ahead ? ahead : credit) - cost;
-	side->credit = credit < 0 ? 0 : credit;
+	__atomic_store_n(&side->credit, credit < 0 ? 0 : credit, __ATOMIC_RELAXED);
 	return credit > 0;
 }
 
 uint32_t hp_channel_gap(struct hp_lane_side *side, uint64_t *random, uint64_t now)
 {
 	struct hp_credit *shared = hp_segment_credit(&hp_segment);
-	uint32_t lanes = lanes_timed(shared, side->last_ticks, now);
+	uint64_t last = __atomic_load_n(&side->last_ticks, __ATOMIC_RELAXED);
+	uint32_t lanes = lanes_timed(shared, last, now);
 	uint64_t cost = (uint64_t)TIMED_COST * (lanes < COLD_LANES ? lanes : COLD_LANES);
-	bool has_credit = is_left_of_lane(side, (int64_t)cost, lanes, now);
+	bool has_credit = is_left_of_lane(side, (int64_t)cost, lanes, now > last ? now - last : 0);
 
 	has_credit |= is_left(shared, cost, now);
-	side->last_ticks = now;
+	__atomic_store_n(&side->last_ticks, now, __ATOMIC_RELAXED);
 	return has_credit || hp_channel_is_exact ? 0 : hp_random_gap(random, TIMED_GAP);
 }

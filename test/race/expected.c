@@ -17,9 +17,6 @@ const char *__tsan_default_suppressions(void)
 		"race:hp_side_add\n"
 		"race:hp_side_units\n"
 		"race:hp_side_others\n"
-		/* How soon the next message is timed: with two simultaneous senders, one's
-		 * credit is lost, at most 2 % of one millisecond. */
-		"race:next_one\n"
 		/* Rows of the log of last messages: a sender that is stopped while 64 others
 		 * are timed writes into another one's row. The report drops rows whose number
 		 * does not match their place. */
