@@ -77,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	hp_offcpu_notes_ask(&notes, &members.segments, &samples);
 	hp_offcpu_notes_read(&notes, MOMENT);
 	hp_samples_release(&samples);
+	memset(&ticks, 0, sizeof(ticks));
 	hp_ticks_init(&ticks, &perf);
 	hp_ticks_read(&ticks);
 	hp_members_scan(&members);
