@@ -104,11 +104,13 @@ asked()
 	HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/busy" 2600 >"$T/cpu"
 	asked "a['functions_cpu']['total_samples'], a['functions_cpu']['sample_count'], $(cat "$T/cpu")"
 	[ "$(asked "a['functions_cpu']['frequency_hz'], a['functions_cpu']['frequency_first_hz']")" = "249 999" ]
-	# Within the limits of late scans and a late start.
-	[ "$(asked "0.8 * $(cat "$T/cpu") <= a['functions_cpu']['total_samples'] / 1e6 <= 1.1 * $(cat "$T/cpu")")" = True ]
+	# Within the limits of late scans and a late start; the time without samples is reported, too.
+	[ "$(asked "0.8 * $(cat "$T/cpu") <= a['functions_cpu']['total_samples'] / 1e6 + a['functions_cpu'].get('unsampled_ns', 0) / 1e9 <= 1.1 * $(cat "$T/cpu")")" = True ]
 	[ "$(asked "a['functions_cpu']['sample_count'] <= 0.8 * 999 * $(cat "$T/cpu")")" = True ]
 	# A busy machine loses timer ticks; then too few samples are left of the first second.
 	[ "$(asked "a['functions_cpu']['sample_count'] >= 249 * 2.6")" = True ] || skip "this machine lost most samples"
+	# Beside programs that switch often, this one may do so as well.
+	[ "$(asked "a['functions_cpu'].get('frequency_low_hz')")" = None ] || skip "it had the rate of threads that switch"
 	# Unequal weights make a sample worth less: the error is that of fewer samples.
 	[ "$(asked "all(r['self_effective'] <= r['self_samples'] for r in a['functions_cpu']['raw'])")" = True ]
 	[ "$(asked "max(r['self_effective'] / r['self_samples'] for r in a['functions_cpu']['raw'] if r['self_samples'] > 250) < 0.95")" = True ]
@@ -402,7 +404,8 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	else
 		[ "$(asked "a['functions_cpu']['frequency_low_hz']")" = 49 ]
 	fi
-	# The shares are those of the threads' clocks, within 3 points and four errors by chance.
+	# The shares are those of the threads' clocks, within 3 points, four errors by chance, and the CPU
+	# time without samples, which is reported: a virtual machine loses a good part of the ticks here.
 	cat >"$T/shares.py" <<-'END'
 		import json, sys
 		cpu = json.load(open(sys.argv[1]))["functions_cpu"]
@@ -411,9 +414,10 @@ assert 1.05 < a["meta"]["interval"] < 4'
 		all_ns = rows["gives"]["inclusive_ns"] + rows["takes"]["inclusive_ns"]
 		share, truth = rows["gives"]["inclusive_ns"] / all_ns, gives / (gives + takes)
 		by_chance = (truth * (1 - truth) / cpu["sample_count"]) ** 0.5
-		print(share, truth, by_chance, all_ns / 1e9, gives + takes)
-		assert abs(share - truth) < 0.03 + 4 * by_chance
-		assert 0.7 * (gives + takes) < all_ns / 1e9 < 1.2 * (gives + takes)
+		without = cpu.get("unsampled_ns", 0) / 1e9
+		print(share, truth, by_chance, all_ns / 1e9, without, gives + takes)
+		assert abs(share - truth) < 0.03 + 4 * by_chance + without / (gives + takes)
+		assert 0.9 * (gives + takes) < all_ns / 1e9 + without < 1.2 * (gives + takes)
 	END
 	# shellcheck disable=SC2046
 	python3 "$T/shares.py" "$T/json" $(cat "$T/cpu")
