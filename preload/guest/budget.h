@@ -16,7 +16,7 @@
 #include "preload/guest/guest.h"
 #include "segment/layout/header.h"
 
-/* A longer or larger `ticks` than this is none of ours. */
+/* Larger numbers of ticks are errors: they are not scaled. */
 #define HP_BUDGET_MOST (UINT64_C(1) << 40)
 
 #define HP_BUDGET_SPAN (INT64_C(1) << 23)	/* ticks: 3 to 8 ms */

@@ -3,10 +3,10 @@
  * end.h - the root's end: its status, and the report stage.
  *
  * `hotpath report --fd 3` is a child of the sampler, so a fault in it costs no
- * data: the segment still exists, and the user is notified. It tells how far it
- * is (enum hp_tells), and goes on a little behind its end: it removes old runs. If
- * it takes too long, since the program's files can delay it, it is killed, and a
- * second one makes the report without them.
+ * data: the segment still exists, and the user is notified. It sends its progress
+ * (enum hp_tells), and removes old runs after the report is done. If it takes too
+ * long, since the program's files can delay it, it is killed, and a second one makes
+ * the report without them.
  * hp_header.report_word goes NONE -> STARTED -> DONE or FAILED; root and runner
  * wait on it.
  */
