@@ -475,11 +475,30 @@ HP_COLD void hp_cond_wake(struct hp_lock *lock)
 
 /* --- a timed hold that seems to take no time --- */
 
+/*
+ * The median: an interrupt may occur in one, and readings that overlap are nearly equal
+ * (clock_cost in life.c).
+ */
+static uint64_t median(const uint64_t *ticks, int count)
+{
+	for (int i = 0; i < count; i++) {
+		int below = 0, equal = 0;
+
+		for (int k = 0; k < count; k++) {
+			below += ticks[k] < ticks[i];
+			equal += ticks[k] == ticks[i];
+		}
+		if (below <= count / 2 && below + equal > count / 2)
+			return ticks[i];
+	}
+	return ticks[0];
+}
+
 void hp_lock_calibrate(struct hp_waiter_local *me)
 {
 	struct hp_use none = { .is_sampled = 0 };
+	uint64_t ticks[HP_CALIBRATIONS];
 	struct hp_release release;
-	uint64_t least = UINT64_MAX;
 
 	if (me->hold_cost != me->clock_cost)
 		return;
@@ -491,8 +510,7 @@ void hp_lock_calibrate(struct hp_waiter_local *me)
 		hp_lock_draw(me, &none, held);
 		if (!hp_lock_release(&release, (uintptr_t)&none))
 			return;
-		uint64_t ticks = hp_clock_between(release.held.start, release.end);
-		least = ticks < least ? ticks : least;
+		ticks[i] = hp_clock_between(release.held.start, release.end);
 	}
-	me->hold_cost = least;
+	me->hold_cost = median(ticks, HP_CALIBRATIONS);
 }

@@ -366,10 +366,22 @@ struct hp_told {
 
 /*
  * Before a value is added to the sums: adds it to their hp_spread. `place` 0 = there is none yet.
- * It is created for the value after the first HP_FEW, which the sums tell.
+ * It is created for the value after the first HP_FEW, which the sums tell. Apart, so that the
+ * usual way does not copy these: a copy of values that were just stored waits for them.
  */
-void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, struct hp_told told,
-			uint64_t ticks, uint64_t weight);
+void hp_hold_spread_more(struct hp_waiter_local *me, uint32_t place, uint64_t ticks,
+			 uint64_t weight);
+void hp_hold_spread_first(struct hp_waiter_local *me, uint32_t *place, struct hp_told told,
+			  uint64_t ticks, uint64_t weight);
+
+static inline void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place,
+				      struct hp_told told, uint64_t ticks, uint64_t weight)
+{
+	if (HP_LIKELY(*place))
+		hp_hold_spread_more(me, *place, ticks, weight);
+	else
+		hp_hold_spread_first(me, place, told, ticks, weight);
+}
 
 /* A wait that has ended. */
 void hp_wait_add(struct hp_waiter_local *me, struct hp_use *use, struct hp_contest *contest,

@@ -76,14 +76,11 @@ static void few_add(struct hp_waiter_local *me, struct hp_spread *spread, struct
 }
 
 /* Readers find it with all values before this one, or not at all. */
-static struct hp_spread *spread_get(struct hp_waiter_local *me, uint32_t *place,
-				    struct hp_told told)
+static HP_COLD struct hp_spread *spread_new(struct hp_waiter_local *me, uint32_t *place,
+					    struct hp_told told)
 {
-	struct hp_spread *spread;
+	struct hp_spread *spread = hp_lock_take(me, sizeof(*spread));
 
-	if (*place)
-		return spread_at(me, *place);
-	spread = hp_lock_take(me, sizeof(*spread));
 	if (!spread)
 		return NULL;
 	few_add(me, spread, told);
@@ -92,14 +89,20 @@ static struct hp_spread *spread_get(struct hp_waiter_local *me, uint32_t *place,
 	return spread;
 }
 
-void hp_hold_spread_add(struct hp_waiter_local *me, uint32_t *place, struct hp_told told,
-			uint64_t ticks, uint64_t weight)
+void hp_hold_spread_more(struct hp_waiter_local *me, uint32_t place, uint64_t ticks,
+			 uint64_t weight)
+{
+	value_add(me, spread_at(me, place), ticks, weight);
+}
+
+HP_COLD void hp_hold_spread_first(struct hp_waiter_local *me, uint32_t *place, struct hp_told told,
+				  uint64_t ticks, uint64_t weight)
 {
 	struct hp_spread *spread;
 
-	if (!*place && told.count < HP_FEW && weight == 1)
+	if (told.count < HP_FEW && weight == 1)
 		return;
-	spread = spread_get(me, place, told);
+	spread = spread_new(me, place, told);
 	if (spread)
 		value_add(me, spread, ticks, weight);
 }
@@ -114,7 +117,9 @@ static struct hp_told holds_of(const struct hp_use *use)
 /* NULL = no room. */
 static struct hp_hold_sums *sums_get(struct hp_waiter_local *me, struct hp_use *use)
 {
-	struct hp_spread *spread = spread_get(me, &use->holds, holds_of(use));
+	struct hp_spread *spread = HP_LIKELY(use->holds)
+					   ? spread_at(me, use->holds)
+					   : spread_new(me, &use->holds, holds_of(use));
 	struct hp_hold_sums *sums;
 
 	if (!spread)

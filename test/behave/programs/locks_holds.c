@@ -140,6 +140,17 @@ static void rare(void)
 	tell("mutex", &truth, 1);
 }
 
+/* --- holds of four clock readings --- */
+
+static void alike(void)
+{
+	static struct truth truth;
+
+	for (int i = 0; i < 200000; i++)
+		hold(&mutex, &truth, spin, 0);
+	tell("mutex", &truth, 1);
+}
+
 /* --- 30 holds of 3 ms, most of them contended --- */
 
 static struct truth truths[4];
@@ -260,6 +271,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(shape, "rare") == 0)
 		rare();
+	else if (strcmp(shape, "alike") == 0)
+		alike();
 	else if (strcmp(shape, "waited") == 0)
 		together(waits, waits, 3, "mutex");
 	else if (strcmp(shape, "writer") == 0)
