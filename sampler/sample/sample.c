@@ -525,6 +525,20 @@ uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_s
 	return hp_sample_tree_at(&samples->tree, samples->places, samples->place_count, &is_folded);
 }
 
+/*
+ * A stack at a switch. The kernel passes the data of a software event to all events that record it
+ * (do_perf_sw_event), and the first one's identifier remains in it. So while another program, or
+ * another session, records switches, the identifier may be that of its event. Therefore the ring
+ * decides, or the period: that of a clock is never 1.
+ */
+static bool is_of_switch(const struct hp_samples *samples, const struct sample *s)
+{
+	if (!samples->wait_id_room)
+		return false;
+	return (samples->is_of_waits && *samples->is_of_waits) ||
+	       (!samples->period_ns && s->period == 1) || *wait_id_slot(samples, s->id);
+}
+
 static void sample_add(struct hp_samples *samples, const struct perf_event_header *record)
 {
 	struct sample s;
@@ -532,14 +546,14 @@ static void sample_add(struct hp_samples *samples, const struct perf_event_heade
 	sample_read(samples, record, &s);
 	if (hp_space_is_ours(&samples->spaces, s.pid))
 		return;
-	if (samples->second_from && s.id >= samples->second_from)
-		return;
 	samples->is_complete = samples->is_cut = false;
-	if (samples->wait_id_room && *wait_id_slot(samples, s.id)) {
+	if (is_of_switch(samples, &s)) {
 		if (!is_foreign(samples, s.pid))
 			wait_stack(samples, &s);
 		else
 			samples->wait_samples += samples->counts_all;
+	} else if (samples->second_from && s.id >= samples->second_from) {
+		return;
 	} else if (!samples->is_whole || is_known(samples, s.pid)) {
 		cpu_add(samples, &s);
 	} else {

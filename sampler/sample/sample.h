@@ -58,7 +58,7 @@ struct hp_samples {
 	struct hp_tids *
 		born;	/* receives the threads that start with an event from `born_from` on; NULL = none */
 	uint64_t born_from;	/* the event's identifier: events opened later have higher ones */
-	uint64_t second_from;	/* identifier: samples of later events are second ones of the same threads; 0 = none are */
+	uint64_t second_from;	/* identifier: CPU samples of later events are second ones of the same threads; 0 = none are */
 	bool is_whole;	/* CPUs are sampled, and so threads outside the session */
 	bool is_wide;	/* other records come from them, too */
 	uint64_t others;	/* records of switches and samples of other processes, without idle CPUs */

@@ -287,6 +287,65 @@ TEST(open, our_server_and_its_children_are_not_in_the_session)
 	end();
 }
 
+/* As a sample, with its period. */
+static void stack_of(uint64_t id, uint64_t ns, uint64_t period)
+{
+	samples.sample_type = PERF_SAMPLE_PERIOD;
+	uint64_t words[6] = { 0, id, 0x1000, who(TID), ns, period };
+	struct perf_event_header header = { PERF_RECORD_SAMPLE, 0, sizeof(words) };
+
+	memcpy(words, &header, sizeof(header));
+	hp_samples_handle(&samples, (const void *)words);
+}
+
+/* A wait of one ms, of which a stack with this identifier is recorded. */
+static void wait_with(uint64_t id, uint64_t ns, uint64_t period)
+{
+	stack_of(id, ns - 1000, period);
+	out(TID, ns);
+	in(TID, ns + MS);
+}
+
+TEST(open, a_stack_at_a_switch_is_none_of_the_cpu_whatever_its_identifier)
+{
+	bool is_of_waits = true;
+
+	begin();
+	samples.is_of_waits = &is_of_waits;
+	hp_samples_note_wait_id(&samples, 8);
+	wait_with(8, 1000 * MS, 1);
+	/* The identifier is that of another program's event. */
+	wait_with(5000, 2000 * MS, 1);
+	CHECK_EQ(hp_sample_tree_node(&samples.tree, 0)->waits, 0);
+	/* Without rings for waits, a clock's period shows it. */
+	is_of_waits = false;
+	samples.period_ns = 0;
+	wait_with(5000, 3000 * MS, 1);
+	CHECK_EQ(samples.record->samples, 0);
+	CHECK_EQ(hp_sample_tree_node(&samples.tree, 0)->waits, 0);
+	CHECK_EQ(samples.record->blocked_ns, 3 * MS);
+	CHECK_EQ(samples.wait_samples, 3);
+	stack_of(9, 4000 * MS, MS);
+	CHECK_EQ(samples.record->samples, 1);
+	end();
+}
+
+TEST(open, while_events_are_replaced_a_stack_at_a_switch_may_have_any_identifier)
+{
+	begin();
+	samples.period_ns = 0;
+	hp_samples_note_wait_id(&samples, 8);
+	hp_samples_note_wait_id(&samples, 12);
+	samples.second_from = 10;
+	wait_with(12, 1000 * MS, 1);
+	stack_of(9, 2000 * MS, MS);
+	/* A second sample of the same time. */
+	stack_of(11, 2000 * MS, MS);
+	CHECK_EQ(samples.record->samples, 1);
+	CHECK_EQ(samples.wait_samples, 1);
+	end();
+}
+
 /* A wait in that function, without a caller. */
 static struct hp_wait_stack stack_at(void (*function)(void))
 {
