@@ -3,7 +3,6 @@
  * walk.c - see walk.h.
  */
 #include "unwind/walk.h"
-#include "util/hash.h"
 
 #include <link.h>
 #include <sys/auxv.h>
@@ -116,6 +115,8 @@ static __attribute__((noinline, cold)) void row_fill(struct hp_walker *walker, u
 	else
 		*row = (struct hp_cfi_row){ .kind = HP_ROW_NONE };
 	row->pc = pc;
+	if (walker->made)
+		walker->made(walker, row);
 }
 
 /* The first of a pair is the most recently used. */
@@ -134,8 +135,7 @@ static __attribute__((noinline)) const struct hp_cfi_row *row_other(struct hp_wa
 
 static inline const struct hp_cfi_row *row_of(struct hp_walker *walker, uintptr_t pc)
 {
-	/* Multiplicative hashing, with the factor of SplitMix64. */
-	struct hp_cfi_row *pair = &walker->rows[2 * ((pc * HP_HASH_FACTOR) >> walker->row_shift)];
+	struct hp_cfi_row *pair = hp_walk_pair(walker, pc);
 
 	if (__builtin_expect(pair->pc != pc, 0))
 		return row_other(walker, pc, pair);

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "unwind/cfi.h"
+#include "util/hash.h"
 
 struct hp_walk_slot {
 	uintptr_t place;
@@ -68,6 +69,8 @@ struct hp_walker {
 	uint32_t mode;	/* enum hp_walk_mode */
 	uint32_t most;	/* frames; further ones are not walked */
 	uint64_t fills;	/* rows made, ever */
+	/* Called for each of them; NULL = no need. */
+	void (*made)(struct hp_walker *walker, const struct hp_cfi_row *row);
 	/* The known stack: from any stack pointer on it up to here. */
 	uintptr_t home_low;
 	uintptr_t home_high;
@@ -116,6 +119,24 @@ struct hp_walker {
 	 (most) * (sizeof(struct hp_walk_frame) + 3 * sizeof(struct hp_walk_slot) + \
 		   sizeof(struct hp_walk_fresh)))
 void hp_walk_settle(struct hp_walker *walker, void *room, uint32_t most);
+
+#define HP_WALK_PAIR (2 * sizeof(struct hp_cfi_row))
+
+/* The pair that holds the row of `pc`, if any does. */
+static inline struct hp_cfi_row *hp_walk_pair(const struct hp_walker *walker, uintptr_t pc)
+{
+	/* Multiplicative hashing, with the factor of SplitMix64. */
+	return &walker->rows[2 * ((pc * HP_HASH_FACTOR) >> walker->row_shift)];
+}
+
+/* A row that is not in the table; the older one of its pair is lost. */
+static inline void hp_walk_keep(struct hp_walker *walker, const struct hp_cfi_row *row)
+{
+	struct hp_cfi_row *pair = hp_walk_pair(walker, row->pc);
+
+	pair[1] = pair[0];
+	pair[0] = *row;
+}
 
 /* The frames from the return address `pc` on; sp is its value before that function was called. */
 void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp);

@@ -120,6 +120,7 @@ struct hp_heap_local {
 	uint32_t index_mask;	/* bytes of the sets, except one */
 	uint32_t index_shift;	/* 64 - log2(number of sets) */
 	uint64_t entries_size;
+	char *ring;	/* `entries`, if larger than at first: room for as many as there may be */
 	uint32_t numbers_shift;	/* 64 - log2(how many `numbers`) */
 	uint32_t number;	/* of the newest entry */
 	uint64_t head;	/* where the next entry goes */
@@ -134,6 +135,12 @@ struct hp_heap_local {
 	uint32_t step_shift;
 	uint32_t step_count;
 	struct hp_steps *chunk;	/* the newest steps */
+	struct hp_steps *oldest;
+	uint64_t steps_left;	/* steps of earlier processes, whose paths are not known yet; see inherit.h */
+	uint64_t misses;	/* paths that were not known, while there are */
+	uint32_t rules_count;	/* of this heap, in the segment */
+	bool has_rules;	/* and they are not among the rows yet */
+	uint64_t *kept_rules;	/* bits by their hash; NULL = none is kept yet */
 	uintptr_t *past;	/* return addresses of the last new path, outermost first */
 	uint32_t *past_ids;	/* and their steps */
 	uint32_t past_count;

@@ -18,7 +18,9 @@
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
 #include "preload/guest/readable.h"
+#include "preload/heap/inherit.h"
 #include "preload/heap/path_site.h"
+#include "preload/heap/path_table.h"
 #include "preload/thread/module.h"
 #include "util/hash.h"
 #include "util/assert.h"
@@ -88,37 +90,16 @@ bool hp_path_is_loader(uintptr_t pc)
 
 /* --- tables --- */
 
-static uint64_t size_of(uint32_t shift, uint64_t each)
-{
-	return (UINT64_C(1) << (64 - shift)) * each;
-}
-
-/* At least doubles them; the new ones are empty. False = no memory, and the old ones are kept. */
-static bool table_widen(struct hp_heap_local *me, void **table, uint32_t *shift, uint64_t each,
-			uint32_t bits)
-{
-	void *wide = hp_tables_take(&me->tables, size_of(64 - bits, each));
-
-	if (!wide)
-		return false;
-	if (*table)
-		hp_tables_give(&me->tables, *table, size_of(*shift, each));
-	*table = wide;
-	*shift = 64 - bits;
-	return true;
-}
-
 /* Rows of recurring frames should not evict each other. */
 static void rows_grow(struct hp_heap_local *me)
 {
 	struct hp_walker *walker = &me->walker;
 	uint32_t bits = 64 - walker->row_shift;
 
-	if (walker->fills - me->fills_seen < UINT64_C(2) << bits || bits >= HP_ROWS_MAX_BITS)
+	if (walker->fills - me->fills_seen < UINT64_C(1) << bits || bits >= HP_ROWS_MAX_BITS)
 		return;
 	me->fills_seen = walker->fills;
-	table_widen(me, (void **)&walker->rows, &walker->row_shift, 2 * sizeof(*walker->rows),
-		    bits + 2);
+	hp_rows_widen(me, bits + 2);
 }
 
 /* --- frames --- */
@@ -182,23 +163,33 @@ static uint32_t numbers_bits(uint64_t size)
 	return bits;
 }
 
+/*
+ * From its second size on, the ring has the address space of the largest one, so its pages are used
+ * again when it grows.
+ */
+static char *entries_room(struct hp_heap_local *me, uint64_t size)
+{
+	if (size <= HP_ENTRIES_FIRST)
+		return hp_tables_take(&me->tables, size);
+	if (!me->ring)
+		me->ring = hp_tables_take(&me->tables, HP_ENTRIES_MAX);
+	return me->ring;
+}
+
 static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
 {
-	char *entries = hp_tables_take(&me->tables, size);
+	char *entries = entries_room(me, size);
 
 	if (!entries)
 		return false;
-	if (!table_widen(me, (void **)&me->index, &me->index_shift,
-			 HP_PATH_WAYS * sizeof(*me->index), bits) ||
-	    !table_widen(me, (void **)&me->numbers, &me->numbers_shift, sizeof(*me->numbers),
-			 numbers_bits(size))) {
-		hp_tables_give(&me->tables, entries, size);
+	if (!hp_table_widen(me, (void **)&me->index, &me->index_shift,
+			    HP_PATH_WAYS * sizeof(*me->index), bits) ||
+	    !hp_table_widen(me, (void **)&me->numbers, &me->numbers_shift, sizeof(*me->numbers),
+			    numbers_bits(size)))
 		return false;
-	}
-	me->index_mask = (uint32_t)(size_of(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)) -
-				    HP_PATH_WAYS * sizeof(*me->index));
-	if (me->entries)
-		hp_tables_give(&me->tables, me->entries, me->entries_size);
+	me->index_mask =
+		(uint32_t)(hp_table_size(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)) -
+			   HP_PATH_WAYS * sizeof(*me->index));
 	me->entries = entries;
 	me->entries_size = size;
 	entries_clear(me);
@@ -392,7 +383,7 @@ static void step_note(struct hp_heap_local *me, const struct hp_path_step *noted
 static bool steps_grow(struct hp_heap_local *me)
 {
 	struct hp_path_step *old = me->steps;
-	uint64_t size = size_of(me->step_shift, sizeof(*old));
+	uint64_t size = hp_table_size(me->step_shift, sizeof(*old));
 	struct hp_path_step *wide = hp_tables_take(&me->tables, size * 2);
 
 	if (!wide)
@@ -420,6 +411,8 @@ static bool chunk_new(struct hp_heap_local *me)
 	atomic_store_explicit(&me->heap->steps, (uint64_t)((char *)chunk - me->base),
 			      memory_order_release);
 	me->chunk = chunk;
+	if (!me->oldest)
+		me->oldest = chunk;
 	return true;
 }
 
@@ -568,51 +561,33 @@ static uint32_t place_of(const struct hp_heap_local *me, const struct hp_site *s
 	return (uint32_t)((uint64_t)((const char *)site - me->base) / HP_LINE);
 }
 
-static struct hp_path_known *known_place(const struct hp_heap_local *me, uint64_t hash)
-{
-	uint64_t last = (UINT64_C(1) << (64 - me->known_shift)) - 1;
-	uint64_t i = hash >> 20 & last;
-
-	while (me->known[i].hash && me->known[i].hash != hash)
-		i = (i + 1) & last;
-	return &me->known[i];
-}
-
 /* The others, which do not grow as large, go into the huge pages too. */
 static void tables_move(struct hp_heap_local *me)
 {
 	struct hp_walker *walker = &me->walker;
-	uint64_t size = size_of(walker->row_shift, 2 * sizeof(*walker->rows));
+	uint64_t size = hp_table_size(walker->row_shift, 2 * sizeof(*walker->rows));
 	struct hp_cfi_row *old = walker->rows, *rows = hp_tables_take(&me->tables, size);
+	char *ring = me->ring;
 
 	if (rows) {
 		walker->rows = memcpy(rows, old, size);
 		hp_tables_give(&me->tables, old, size);
 	}
+	me->ring = NULL;
 	/* Cleared: entries contain addresses. */
-	entries_init(me, me->entries_size, 64 - me->index_shift);
+	if (!entries_init(me, me->entries_size, 64 - me->index_shift))
+		me->ring = ring;
+	else if (ring)
+		hp_tables_give(&me->tables, ring, HP_ENTRIES_MAX);
 }
 
 static bool known_grow(struct hp_heap_local *me)
 {
-	struct hp_path_known *old = me->known;
-	uint64_t size = size_of(me->known_shift, sizeof(*old));
-	struct hp_path_known *wide;
+	uint64_t size = hp_table_size(me->known_shift, sizeof(*me->known));
 
 	if (size * 2 >= HP_KNOWN_LARGE && hp_tables_enlarge(&me->tables))
 		tables_move(me);
-	wide = hp_tables_take(&me->tables, size * 2);
-	if (!wide)
-		return false;
-	me->known = wide;
-	me->known_shift--;
-	me->known_last = me->known_before = 0;
-	for (uint64_t i = 0; i < size / sizeof(*old); i++)
-		if (old[i].hash)
-			*known_place(me, old[i].hash) =
-				(struct hp_path_known){ old[i].hash, old[i].site, 0 };
-	hp_tables_give(&me->tables, old, size);
-	return true;
+	return hp_known_widen(me, 64 - me->known_shift + 1);
 }
 
 /*
@@ -627,29 +602,33 @@ static inline void known_follow(struct hp_heap_local *me, uint32_t place)
 	me->known_last = place;
 }
 
+/* A path of the tree, or a new one. */
+static HP_COLD struct hp_site *site_unknown(struct hp_heap_local *me, uint64_t hash)
+{
+	struct hp_site *site = site_of_step(me, steps_of_walk(me));
+	uint64_t places = UINT64_C(1) << (64 - me->known_shift);
+
+	if (me->known_count >= hp_known_room(me) && !known_grow(me) &&
+	    me->known_count >= places - places / 8)
+		return site;
+	hp_known_add(me, hash, place_of(me, site));
+	known_follow(me, (uint32_t)(hp_known_place(me, hash) - me->known));
+	if (me->steps_left)
+		hp_inherit_paths(me);
+	return site;
+}
+
 /* The site of the last walk. */
 static struct hp_site *site_of_walk(struct hp_heap_local *me)
 {
-	struct hp_walker *walker = &me->walker;
-	uint64_t slots = UINT64_C(1) << (64 - me->known_shift);
-	uint64_t hash = (walker->trail[walker->count - 1].hash + walker->is_complete) | 1;
-	struct hp_path_known *known = known_place(me, hash);
-	struct hp_site *site;
+	const struct hp_walker *walker = &me->walker;
+	uint64_t hash = hp_known_hash(walker->trail[walker->count - 1].hash, walker->is_complete);
+	const struct hp_path_known *known = hp_known_place(me, hash);
 
-	if (HP_LIKELY(known->hash)) {
-		known_follow(me, (uint32_t)(known - me->known));
-		return hp_heap_site(me, (uint64_t)known->site * HP_LINE);
-	}
-	site = site_of_step(me, steps_of_walk(me));
-	if (me->known_count >= slots - slots / 4) {
-		if (!known_grow(me) && me->known_count >= slots - slots / 8)
-			return site;
-		known = known_place(me, hash);
-	}
-	*known = (struct hp_path_known){ hash, place_of(me, site), 0 };
+	if (HP_UNLIKELY(!known->hash))
+		return site_unknown(me, hash);
 	known_follow(me, (uint32_t)(known - me->known));
-	me->known_count++;
-	return site;
+	return hp_heap_site(me, (uint64_t)known->site * HP_LINE);
 }
 
 /* False = it has room for as many as are wanted, or there is no memory. */
@@ -678,6 +657,8 @@ static struct hp_site *walk(struct hp_heap_local *me, const struct hp_path_frame
 	heap->cut += walker->is_cut;
 	heap->unproven += !walker->is_proven;
 	rows_grow(me);
+	if (HP_UNLIKELY(me->has_rules))
+		hp_inherit_rules(me);
 	return site_of_walk(me);
 }
 
@@ -737,27 +718,59 @@ struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_fra
 
 /* --- life --- */
 
+static struct hp_steps *chunk_at(const struct hp_heap_local *me, uint64_t at)
+{
+	return at ? (struct hp_steps *)(me->base + at) : NULL;
+}
+
+static bool adopt_chunk(struct hp_heap_local *me, const struct hp_steps *chunk)
+{
+	uint32_t count = atomic_load(&chunk->count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct hp_step *step = &chunk->at[i];
+		uint32_t id = id_of(me, step);
+
+		if (is_behind(id, step))
+			continue;
+		if (!steps_have_room(me))
+			return false;
+		step_note(me, &(struct hp_path_step){ step_hash(step), id });
+		me->step_count++;
+	}
+	return true;
+}
+
+/* One in five or six is in the index. */
+static bool steps_expect(struct hp_heap_local *me, uint64_t count)
+{
+	uint32_t bits = 64 - me->step_shift;
+
+	while (UINT64_C(3) << bits < count)
+		bits++;
+	return bits == 64 - me->step_shift ||
+	       hp_table_widen(me, (void **)&me->steps, &me->step_shift, sizeof(*me->steps), bits);
+}
+
 /* Steps that an earlier process of this executable made are found again. */
 static bool adopt(struct hp_heap_local *me)
 {
-	uint64_t at = atomic_load_explicit(&me->heap->steps, memory_order_acquire);
-	struct hp_steps *chunk;
+	struct hp_steps *newest =
+		chunk_at(me, atomic_load_explicit(&me->heap->steps, memory_order_acquire));
+	struct hp_steps *chunk, *oldest = NULL;
+	uint64_t count = 0;
 
-	me->chunk = at ? (struct hp_steps *)(me->base + at) : NULL;
-	for (; at; at = chunk->next) {
-		chunk = (struct hp_steps *)(me->base + at);
-		for (uint32_t i = 0; i < atomic_load(&chunk->count); i++) {
-			const struct hp_step *step = &chunk->at[i];
-			uint32_t id = id_of(me, step);
-
-			if (is_behind(id, step))
-				continue;
-			if (!steps_have_room(me))
-				return false;
-			step_note(me, &(struct hp_path_step){ step_hash(step), id });
-			me->step_count++;
-		}
+	me->chunk = newest;
+	for (chunk = newest; chunk; chunk = chunk_at(me, chunk->next)) {
+		count += atomic_load(&chunk->count);
+		oldest = chunk;
 	}
+	if (!steps_expect(me, count))
+		return false;
+	for (chunk = newest; chunk; chunk = chunk_at(me, chunk->next))
+		if (!adopt_chunk(me, chunk))
+			return false;
+	hp_inherit_begin(me, oldest, count);
 	return true;
 }
 
@@ -776,8 +789,8 @@ static bool walker_init(struct hp_heap_local *me)
 	set_start(walker);
 	return frames_init(me,
 			   me->depth_most < HP_FRAMES_FIRST ? me->depth_most : HP_FRAMES_FIRST) &&
-	       table_widen(me, (void **)&walker->rows, &walker->row_shift,
-			   2 * sizeof(*walker->rows), HP_ROWS_FIRST);
+	       hp_table_widen(me, (void **)&walker->rows, &walker->row_shift,
+			      2 * sizeof(*walker->rows), HP_ROWS_FIRST);
 }
 
 static bool other_init(struct hp_heap_local *me)
@@ -796,10 +809,10 @@ static bool other_init(struct hp_heap_local *me)
 bool hp_path_init(struct hp_heap_local *me, uintptr_t sp)
 {
 	if (!walker_init(me) || !entries_init(me, HP_ENTRIES_FIRST, HP_INDEX_FIRST) ||
-	    !table_widen(me, (void **)&me->known, &me->known_shift, sizeof(*me->known),
-			 HP_KNOWN_FIRST) ||
-	    !table_widen(me, (void **)&me->steps, &me->step_shift, sizeof(*me->steps),
-			 HP_STEPS_FIRST) ||
+	    !hp_table_widen(me, (void **)&me->known, &me->known_shift, sizeof(*me->known),
+			    HP_KNOWN_FIRST) ||
+	    !hp_table_widen(me, (void **)&me->steps, &me->step_shift, sizeof(*me->steps),
+			    HP_STEPS_FIRST) ||
 	    !adopt(me) || !other_init(me))
 		return false;
 	hp_path_set_stack(me, sp);
@@ -808,10 +821,11 @@ bool hp_path_init(struct hp_heap_local *me, uintptr_t sp)
 
 void hp_path_forget(struct hp_heap_local *me)
 {
-	memset(me->index, 0, size_of(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)));
-	memset(me->known, 0, size_of(me->known_shift, sizeof(*me->known)));
-	memset(me->walker.rows, 0, size_of(me->walker.row_shift, 2 * sizeof(*me->walker.rows)));
-	memset(me->numbers, 0, size_of(me->numbers_shift, sizeof(*me->numbers)));
+	memset(me->index, 0, hp_table_size(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)));
+	memset(me->known, 0, hp_table_size(me->known_shift, sizeof(*me->known)));
+	memset(me->walker.rows, 0,
+	       hp_table_size(me->walker.row_shift, 2 * sizeof(*me->walker.rows)));
+	memset(me->numbers, 0, hp_table_size(me->numbers_shift, sizeof(*me->numbers)));
 	if (me->flat)
 		memset(me->flat, 0, sizeof(*me->flat) << HP_PATH_FLAT_BITS);
 	hp_walk_forget(&me->walker);

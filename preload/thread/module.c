@@ -344,6 +344,14 @@ const struct hp_module *hp_module_of(uintptr_t address)
 	return module ? module : module_new(&found, object);
 }
 
+const struct hp_module *hp_module_with(uint64_t object)
+{
+	for (const struct hp_module *m = module_first(); m; m = module_next(m->next))
+		if (m->object == object && atomic_load_explicit(&m->to, memory_order_relaxed) == 0)
+			return m;
+	return NULL;
+}
+
 bool hp_module_span(uintptr_t address, struct hp_module *module)
 {
 	struct found found;

@@ -98,8 +98,30 @@ struct hp_steps {
 	uint64_t next;	/* set once: list of the heap */
 	uint32_t capacity;	/* set once */
 	_Atomic uint32_t count;	/* owner */
-	uint64_t reserved[6];
+	uint64_t rules;	/* of the oldest chunk, owner: head of the list of hp_frame_rules */
+	uint64_t reserved[5];
 	struct hp_step at[];
+};
+
+/*
+ * How to find the caller of a frame (unwind/cfi.h), for later owners of the heap. Readers do not need
+ * it.
+ */
+struct hp_frame_rule {
+	uint32_t object;	/* offset / HP_LINE of hp_object */
+	uint32_t address;	/* return address: ELF address */
+	int32_t cfa_offset;
+	int16_t fp_offset;
+	int8_t ra_offset;
+	uint8_t kind;	/* enum hp_row_kind */
+};
+
+struct hp_frame_rules {
+	uint64_t next;	/* set once: list of the heap */
+	uint32_t capacity;	/* set once */
+	uint32_t count;	/* owner */
+	uint64_t reserved[6];
+	struct hp_frame_rule at[];
 };
 
 /*
@@ -183,6 +205,8 @@ static_assert(sizeof(struct hp_heap) == 704, "format: readers rely on it");
 static_assert(offsetof(struct hp_heap, live) == 64, "one line is all a usual allocation touches");
 static_assert(sizeof(struct hp_step) == 16, "format: readers rely on it");
 static_assert(sizeof(struct hp_steps) == 64, "format: readers rely on it");
+static_assert(sizeof(struct hp_frame_rule) == 16, "format");
+static_assert(sizeof(struct hp_frame_rules) == 64, "format");
 static_assert(sizeof(struct hp_site) == 128, "format: readers rely on it");
 static_assert(sizeof(struct hp_spread_of_blocks) == 256, "format: readers rely on it");
 static_assert(sizeof(struct hp_maps) == 64, "format: readers rely on it");

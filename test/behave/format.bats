@@ -213,6 +213,39 @@ heaps_agree()
 	[ "$(wc -l <"$T/read")" -gt 3 ]
 }
 
+# wide_heaps TIMES MODE - alloc_wide, run TIMES times by a shell: writes the bytes of each path, and the number of rules and
+# of their addresses. No path of the shell has as many blocks.
+wide_heaps()
+{
+	local times=$1 run="'$T/wide' $2 37;"
+	rm -f "$T/h.segment"
+	[ "$times" = 1 ] || run="$run$run$run"
+	HOTPATH_REPORT=alloc-sites HOTPATH_OUTPUT_FORMAT=none HOTPATH_KEEP=0 HOTPATH_SEGMENT_PATH=$T/h.segment \
+		LD_PRELOAD=$HP_LIB sh -c "$run :"
+	python3 "$ROOT/test/behave/read_heaps.py" "$T/h.segment" >"$T/read"
+	awk -v n="$times" '$1 == 37 * n { print $2 }' "$T/read" | sort -n | uniq -c | awk '{ print $1, $2 }' >"$T/paths"
+	python3 "$ROOT/test/behave/read_heaps.py" "$T/h.segment" rules >"$T/rules"
+	read -r rules distinct <"$T/rules"
+}
+
+# They have rules and known paths from the first, at other addresses.
+@test "later processes of an executable have the paths of the first, and keep no rules again" {
+	local rules distinct first size
+	gcc -D_GNU_SOURCE -g -O1 -pie -fPIE -o "$T/wide" "$ROOT/test/behave/programs/alloc_wide.c"
+	wide_heaps 3 paths
+	for size in 1 2 3 4 5 6 7; do
+		echo $((16384 / 7 + (size <= 16384 % 7))) $((37 * 3 * size))
+	done >"$T/expected"
+	diff "$T/expected" "$T/paths"
+	wide_heaps 1 callers
+	first=$rules
+	[ "$first" -ge 1900 ]
+	[ "$first" = "$distinct" ]
+	wide_heaps 3 callers
+	[ "$(cat "$T/paths")" = "2048 $((37 * 3 * 16))" ]
+	[ "$rules" -le "$((first + 50))" ]
+}
+
 # Its parent's clock tells it as a rule, and the kernel only where two ticks are possible. 300 children live at once.
 @test "the start time of each forked child in a segment is the kernel's" {
 	cat >"$T/starts.py" <<-'END'

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""read_heaps.py SEGMENT [maps] - the heaps of a segment, by sections 4 and 10 of FORMAT.md alone.
+"""read_heaps.py SEGMENT [maps|rules] - the heaps of a segment, by sections 4 and 10 of FORMAT.md alone.
 
 Prints a line for each call path: COUNT BYTES FREES FREED TEMPORARY LIVE LIVE_BYTES PEAK_BYTES, of direct
 maps COUNT BYTES FREED RANGES LIVE_BYTES PEAK_BYTES; then "drawn SIZES LIVES", how many blocks were drawn.
+Of rules one line: how many there are, and of how many return addresses.
 """
 import collections
 import sys
@@ -26,6 +27,17 @@ def read_steps(segment, heap, steps, objects):
                 objects[number] = record and (segment.text(field(record, "Q", 48)), record[16:48])
             what = (objects[number] if number and not number & PLAIN else number, address)
             steps[(offset + 64) // STEP + i] = (caller, what)
+
+
+def read_rules(segment, heap):
+    """(object, address) of each."""
+    oldest = [chunk for _, chunk in segment.walk(field(heap, "Q", 112), 64, 0)][-1:]
+    for offset, chunk in segment.walk(field(oldest[0], "Q", 16), 64, 0) if oldest else ():
+        count = min(field(chunk, "I", 8), field(chunk, "I", 12))
+        body = segment.data[offset + 64:offset + 64 + count * STEP]
+        for i in range(count):
+            assert field(body, "B", i * STEP + 15) <= 4
+            yield field(body, "I", i * STEP), field(body, "I", i * STEP + 4)
 
 
 def path_of(steps, at):
@@ -79,7 +91,7 @@ def read_maps(segment, heaps, add):
 
 def main():
     segment = Segment(sys.argv[1])
-    sums, steps, objects, drawn = collections.defaultdict(list), {}, {}, [0, 0]
+    sums, steps, objects, drawn, rules = collections.defaultdict(list), {}, {}, [0, 0], []
 
     def add(site, numbers):
         if not numbers[0]:
@@ -92,12 +104,16 @@ def main():
         heaps = [heap for _, heap in segment.walk(field(process, "Q", 144), 704, 0)]
         for heap in heaps:
             read_steps(segment, heap, steps, objects)
+            rules += read_rules(segment, heap)
             drawn[0] += sum(field(heap, "Q", 408 + 8 * n) for n in range(32))
             drawn[1] += sum(field(heap, "Q", 216 + 8 * n) for n in range(24))
         if sys.argv[2:] == ["maps"]:
             read_maps(segment, heaps, add)
         else:
             read_blocks(segment, heaps, process, add)
+    if sys.argv[2:] == ["rules"]:
+        print(len(rules), len(set(rules)))
+        return
     for numbers in sorted(sums.values()):
         print(*numbers)
     print("drawn", *drawn)

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inherit.c - see inherit.h.
+ *
+ * Any process of the session may have written what is read here. A wrong rule makes wrong paths,
+ * but the walker reads only the stack, whatever a rule says. Rules of objects without a build-id
+ * are not kept: another file may have the same name.
+ */
+#include "preload/heap/inherit.h"
+
+#include "preload/guest/pages.h"
+#include "preload/guest/table.h"
+#include "preload/heap/path_table.h"
+#include "preload/thread/module.h"
+#include "util/hash.h"
+
+#define HP_RULES_FIRST 64	/* rows that a process makes before any is kept */
+#define HP_RULES_MOST 8192	/* of a heap */
+#define HP_KEPT_BITS 16	/* log2 of the bits that say which are kept: 8 KiB */
+#define HP_RULES_CHUNK 252	/* 4 KiB */
+#define HP_STEPS_FEW 256	/* as soon found in the tree */
+#define HP_SHARE 64	/* of the work is done before the rest is inherited */
+
+/* --- modules --- */
+
+/* Most records are of the same object as the one before. */
+struct origin {
+	uint32_t object;	/* offset / HP_LINE; 0 = none yet */
+	bool is_loaded;
+	uint64_t bias;
+};
+
+static bool origin_find(struct origin *origin, uint32_t object)
+{
+	const struct hp_module *module;
+
+	if (origin->object == object)
+		return origin->is_loaded;
+	module = hp_module_with((uint64_t)object * HP_LINE);
+	*origin = (struct origin){ object, module != NULL, module ? module->bias : 0 };
+	return origin->is_loaded;
+}
+
+/* --- rules --- */
+
+static struct hp_frame_rules *rules_at(const struct hp_heap_local *me, uint64_t at)
+{
+	return at ? (struct hp_frame_rules *)(me->base + at) : NULL;
+}
+
+static struct hp_frame_rules *rules_with_room(struct hp_heap_local *me)
+{
+	struct hp_frame_rules *rules = rules_at(me, me->oldest->rules);
+
+	if (rules && rules->count < rules->capacity)
+		return rules;
+	if (me->rules_count >= HP_RULES_MOST)
+		return NULL;
+	rules = hp_heap_take(me, sizeof(*rules) + HP_RULES_CHUNK * sizeof(rules->at[0]));
+	if (!rules)
+		return NULL;
+	rules->capacity = HP_RULES_CHUNK;
+	rules->next = me->oldest->rules;
+	/* Only later processes read it, after this one's end. */
+	me->oldest->rules = (uint64_t)((char *)rules - me->base);
+	return rules;
+}
+
+/*
+ * Rows are made again after they had to give way to others. If a rule seems to be kept since another
+ * one has its bit, later processes make that row themselves.
+ */
+static bool is_kept(struct hp_heap_local *me, const struct hp_frame_rule *rule)
+{
+	uint64_t key = (uint64_t)rule->object << 32 | rule->address;
+	uint64_t bit = hp_hash_index(key, HP_KEPT_BITS);
+	bool is_set = me->kept_rules[bit / 64] >> bit % 64 & 1;
+
+	me->kept_rules[bit / 64] |= UINT64_C(1) << bit % 64;
+	return is_set;
+}
+
+static void rule_keep(struct hp_heap_local *me, const struct hp_cfi_row *row)
+{
+	const struct hp_module *module = row->kind < HP_ROW_NONE ? hp_module_of(row->pc - 1) : NULL;
+	const struct hp_object *object = module ? (void *)(me->base + module->object) : NULL;
+	struct hp_frame_rules *rules;
+	struct hp_frame_rule rule;
+
+	if (!object || !object->build_id_size || row->pc - module->bias > UINT32_MAX)
+		return;
+	rule = (struct hp_frame_rule){
+		.object = (uint32_t)(module->object / HP_LINE),
+		.address = (uint32_t)(row->pc - module->bias),
+		.cfa_offset = row->cfa_offset,
+		.fp_offset = row->fp_offset,
+		.ra_offset = row->ra_offset,
+		.kind = row->kind,
+	};
+	rules = is_kept(me, &rule) ? NULL : rules_with_room(me);
+	if (!rules)
+		return;
+	rules->at[rules->count] = rule;
+	atomic_signal_fence(memory_order_seq_cst);
+	rules->count++;
+	me->rules_count++;
+}
+
+static void rows_keep(struct hp_heap_local *me)
+{
+	const struct hp_walker *walker = &me->walker;
+	const struct hp_cfi_row *row = walker->rows;
+	uint64_t rows = UINT64_C(2) << (64 - walker->row_shift);
+
+	for (uint64_t i = 0; i < rows; i++)
+		if (row[i].pc)
+			rule_keep(me, &row[i]);
+}
+
+/* False = no memory: then none are kept. */
+static bool kept_init(struct hp_heap_local *me)
+{
+	me->kept_rules = hp_tables_take(&me->tables, (UINT64_C(1) << HP_KEPT_BITS) / 8);
+	if (!me->kept_rules)
+		me->walker.made = NULL;
+	return me->kept_rules != NULL;
+}
+
+static void row_made(struct hp_walker *walker, const struct hp_cfi_row *row)
+{
+	struct hp_heap_local *me =
+		(void *)((char *)walker - offsetof(struct hp_heap_local, walker));
+
+	/* Those to be inherited may include this one. */
+	if (!me->oldest || me->has_rules || walker->fills < HP_RULES_FIRST)
+		return;
+	if (!me->kept_rules) {
+		if (!kept_init(me))
+			return;
+		rows_keep(me);
+	}
+	rule_keep(me, row);
+}
+
+static uint32_t rules_count(const struct hp_heap_local *me)
+{
+	const struct hp_frame_rules *rules = rules_at(me, me->oldest->rules);
+	uint32_t count = 0;
+
+	for (; rules; rules = rules_at(me, rules->next))
+		count += rules->count;
+	return count;
+}
+
+static void rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule,
+		      struct origin *origin)
+{
+	struct hp_cfi_row row = {
+		.cfa_offset = rule->cfa_offset,
+		.fp_offset = rule->fp_offset,
+		.ra_offset = rule->ra_offset,
+		.kind = rule->kind,
+	};
+	const struct hp_cfi_row *pair;
+
+	if (is_kept(me, rule) || rule->kind >= HP_ROW_NONE || !origin_find(origin, rule->object))
+		return;
+	row.pc = origin->bias + rule->address;
+	pair = hp_walk_pair(&me->walker, row.pc);
+	if (row.pc && pair[0].pc != row.pc && pair[1].pc != row.pc)
+		hp_walk_keep(&me->walker, &row);
+}
+
+/* As many pairs as there are rules: then few evict each other. */
+static uint32_t rows_bits(uint32_t count)
+{
+	uint32_t bits = 1;
+
+	while (UINT32_C(1) << bits < count)
+		bits++;
+	return bits;
+}
+
+void hp_inherit_rules(struct hp_heap_local *me)
+{
+	struct origin origin = { 0 };
+	const struct hp_frame_rules *rules;
+
+	if (me->walker.fills < me->rules_count / HP_SHARE)
+		return;
+	me->has_rules = false;
+	if (!kept_init(me))
+		return;
+	if (rows_bits(me->rules_count) > 64 - me->walker.row_shift)
+		hp_rows_widen(me, rows_bits(me->rules_count));
+	me->fills_seen = me->walker.fills;
+	for (rules = rules_at(me, me->oldest->rules); rules; rules = rules_at(me, rules->next))
+		for (uint32_t i = 0; i < rules->count && i < rules->capacity; i++)
+			rule_take(me, &rules->at[i], &origin);
+}
+
+/* --- paths --- */
+
+/* The steps' hashes, as of a walk that found them; 0 = not known in this process. */
+struct hashes {
+	uint64_t *of;	/* oldest first */
+	struct part *parts;	/* the same */
+	uint32_t count;	/* of parts */
+};
+
+struct part {
+	const struct hp_steps *chunk;
+	uint32_t first;	/* id of its first step */
+	uint32_t count;
+	uint64_t *of;	/* its hashes */
+};
+
+static uint64_t *hash_of(const struct hashes *hashes, uint32_t id)
+{
+	uint32_t low = 0, high = hashes->count;
+
+	/* The last part that does not begin after it. */
+	while (high - low > 1) {
+		uint32_t middle = (low + high) / 2;
+
+		if (hashes->parts[middle].first <= id)
+			low = middle;
+		else
+			high = middle;
+	}
+	return id - hashes->parts[low].first < hashes->parts[low].count
+		       ? &hashes->parts[low].of[id - hashes->parts[low].first]
+		       : NULL;
+}
+
+static uint64_t hash_step(const struct hashes *hashes, const struct part *part, uint32_t i,
+			  struct origin *origin)
+{
+	const struct hp_step *step = &part->chunk->at[i];
+	uint64_t hash = 1, *caller = &hash;
+
+	if (!step->object || step->object & HP_STEP_PLAIN)
+		return 0;
+	if (step->caller - part->first < i)
+		caller = &part->of[step->caller - part->first];
+	else if (step->caller)
+		caller = hash_of(hashes, step->caller);
+	if (!caller || !*caller || !origin_find(origin, step->object))
+		return 0;
+	return hp_hash_add(*caller, origin->bias + step->address);
+}
+
+static void part_take(struct hp_heap_local *me, const struct hashes *hashes,
+		      const struct part *part, struct origin *origin)
+{
+	for (uint32_t i = 0; i < part->count; i++) {
+		uint32_t site = part->chunk->at[i].site;
+
+		part->of[i] = hash_step(hashes, part, i, origin);
+		if (site && part->of[i] && me->known_count < hp_known_room(me))
+			hp_known_add(me, hp_known_hash(part->of[i], true), site);
+	}
+}
+
+/* False = they do not lie in the order of their age. */
+static bool parts_find(struct hp_heap_local *me, struct hashes *hashes, uint64_t *of)
+{
+	const struct hp_steps *chunk = me->chunk;
+
+	for (uint32_t n = hashes->count; chunk && n-- > 0;) {
+		struct part *part = &hashes->parts[n];
+
+		part->chunk = chunk;
+		part->first = (uint32_t)((uint64_t)((const char *)chunk->at - me->base) /
+					 sizeof(struct hp_step));
+		part->count = atomic_load(&chunk->count);
+		if (n + 1 < hashes->count && part->first >= part[1].first)
+			return false;
+		chunk = chunk->next ? (const struct hp_steps *)(me->base + chunk->next) : NULL;
+	}
+	for (uint32_t n = 0; n < hashes->count; n++) {
+		hashes->parts[n].of = of;
+		of += hashes->parts[n].count;
+	}
+	return true;
+}
+
+static void steps_count(const struct hp_heap_local *me, uint32_t *chunks, uint64_t *steps)
+{
+	const struct hp_steps *chunk = me->chunk;
+
+	for (*chunks = 0, *steps = 0; chunk; ++*chunks) {
+		*steps += atomic_load(&chunk->count);
+		chunk = chunk->next ? (const struct hp_steps *)(me->base + chunk->next) : NULL;
+	}
+}
+
+/* For all of the heap's paths. */
+static bool known_has_room(struct hp_heap_local *me)
+{
+	uint32_t bits = 64 - me->known_shift;
+
+	while ((UINT64_C(3) << bits) / 4 < me->heap->site_count)
+		bits++;
+	return bits == 64 - me->known_shift || hp_known_widen(me, bits);
+}
+
+void hp_inherit_paths(struct hp_heap_local *me)
+{
+	struct origin origin = { 0 };
+	struct hashes hashes;
+	uint64_t steps, size;
+	char *room;
+
+	if (++me->misses < me->steps_left / HP_SHARE)
+		return;
+	me->steps_left = 0;
+	steps_count(me, &hashes.count, &steps);
+	size = hashes.count * sizeof(*hashes.parts) + steps * sizeof(*hashes.of);
+	room = hp_pages(size);
+	if (!room)
+		return;
+	hashes.parts = (struct part *)(void *)room;
+	hashes.of = (uint64_t *)(void *)(hashes.parts + hashes.count);
+	if (known_has_room(me) && parts_find(me, &hashes, hashes.of))
+		for (uint32_t n = 0; n < hashes.count; n++)
+			part_take(me, &hashes, &hashes.parts[n], &origin);
+	hp_pages_release(room, size);
+}
+
+void hp_inherit_begin(struct hp_heap_local *me, struct hp_steps *oldest, uint64_t steps)
+{
+	me->oldest = oldest;
+	me->steps_left = steps < HP_STEPS_FEW ? 0 : steps;
+	me->walker.made = row_made;
+	if (!oldest)
+		return;
+	me->rules_count = rules_count(me);
+	me->has_rules = me->rules_count != 0;
+}
