@@ -271,6 +271,11 @@ static inline struct hp_credit *hp_segment_credit(const struct hp_segment *segme
 	return (struct hp_credit *)((char *)segment->header + HP_CREDIT_AT);
 }
 
+static inline struct hp_vacant *hp_segment_vacant(const struct hp_segment *segment)
+{
+	return (struct hp_vacant *)((char *)segment->header + HP_VACANT_AT);
+}
+
 /* Offset of an address inside the segment. */
 static inline uint64_t hp_segment_offset(const struct hp_segment *segment, const void *address)
 {

@@ -54,6 +54,11 @@ static struct hp_ticking *ticking(void)
 	return (struct hp_ticking *)((char *)hp_segment.header + HP_TICKING_AT);
 }
 
+static _Atomic uint32_t *free_rings(void)
+{
+	return &hp_segment_vacant(&hp_segment)->offcpu_rings;
+}
+
 /* Release: the next owner continues after the last word. */
 static void thread_end(void *data)
 {
@@ -62,6 +67,7 @@ static void thread_end(void *data)
 	if (me != own_ring || !hp_self_is_me() || me->pid != hp_self->pid)
 		return;
 	own_ring = NULL;
+	atomic_fetch_add_explicit(free_rings(), 1, memory_order_relaxed);
 	atomic_store_explicit(&me->state, HP_FREE, memory_order_release);
 }
 
@@ -97,18 +103,24 @@ static bool ring_claim(struct hp_offcpu_ring *ring)
 	if (!hp_claim(&ring->state, HP_FREE, HP_MOVING))
 		return false;
 	/* Then the sampler has also read its owner's name. */
-	if (hp_ring_is_read(&(struct hp_ring)HP_RING(ring)))
+	if (hp_ring_is_read(&(struct hp_ring)HP_RING(ring))) {
+		atomic_fetch_sub_explicit(free_rings(), 1, memory_order_relaxed);
 		return true;
+	}
 	hp_claim_end(&ring->state);
 	return false;
 }
 
-/* Thousands of threads that start at once must not each search the rings of the others. */
+/*
+ * Thousands of threads that start at once must not each search the rings of the others. In a forked
+ * child, each is a page fault or two.
+ */
 static struct hp_offcpu_ring *ring_free(uint64_t now_ns)
 {
 	uint64_t offset = atomic_load_explicit(&ticking()->offcpu_rings, memory_order_acquire);
 
-	if (now_ns < atomic_load_explicit(&no_walk_ns, memory_order_relaxed))
+	if (!atomic_load_explicit(free_rings(), memory_order_relaxed) ||
+	    now_ns < atomic_load_explicit(&no_walk_ns, memory_order_relaxed))
 		return NULL;
 	for (int i = 0; offset && i < RINGS_MAX; i++) {
 		struct hp_offcpu_ring *ring =

@@ -146,8 +146,10 @@ static uint32_t rings_read(struct hp_offcpu_notes *notes, const struct hp_segmen
 		if (!ring)
 			break;
 		count += ring_read(notes, ring, until_ns, tick_ns);
-		if (frees)
-			hp_ring_free_orphan(segment, &ring->state, &ring->process, &ring->image);
+		if (frees &&
+		    hp_ring_free_orphan(segment, &ring->state, &ring->process, &ring->image))
+			atomic_fetch_add_explicit(&hp_segment_vacant(segment)->offcpu_rings, 1,
+						  memory_order_relaxed);
 		at = ring->next;
 	}
 	return count;

@@ -27,9 +27,9 @@ static inline struct hp_ring_owner hp_ring_owner_read(const uint64_t *process,
 /*
  * Frees a ring if its owner is dead.  A live owner may pass it to another process
  * while we check, and we may read a mix of both: two equal readings are from one
- * owner. A dead owner's fields no longer change.
+ * owner. A dead owner's fields no longer change. True = it was freed.
  */
-static inline void hp_ring_free_orphan(const struct hp_segment *segment, _Atomic uint32_t *state,
+static inline bool hp_ring_free_orphan(const struct hp_segment *segment, _Atomic uint32_t *state,
 				       const uint64_t *process, const uint64_t *image)
 {
 	uint32_t taken = HP_TAKEN;
@@ -37,16 +37,16 @@ static inline void hp_ring_free_orphan(const struct hp_segment *segment, _Atomic
 	const struct hp_process *record;
 
 	if (atomic_load_explicit(state, memory_order_acquire) != HP_TAKEN)
-		return;
+		return false;
 	owner = hp_ring_owner_read(process, image);
 	again = hp_ring_owner_read(process, image);
 	record = hp_segment_at(segment, owner.process, sizeof(*record));
 	if (owner.process != again.process || owner.image != again.image || !record ||
 	    (atomic_load(&record->state) != HP_FREE && record->start_ticks == owner.image))
-		return;
+		return false;
 	/* Release: the next owner continues after the words that were read. */
-	atomic_compare_exchange_strong_explicit(state, &taken, HP_FREE, memory_order_release,
-						memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(state, &taken, HP_FREE, memory_order_release,
+						       memory_order_relaxed);
 }
 
 #endif

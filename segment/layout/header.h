@@ -275,6 +275,18 @@ struct hp_credit {
 };
 
 /*
+ * At HP_VACANT_AT: how many records are free, so that nobody searches long lists in vain. A process
+ * that is killed in between leaves a wrong count: then a search is in vain, or a record stays free.
+ * Readers don't need it.
+ */
+#define HP_VACANT_AT 640
+
+struct hp_vacant {
+	_Atomic uint32_t offcpu_rings;	/* any thread, sampler: of hp_offcpu_ring */
+	uint32_t reserved[15];
+};
+
+/*
  * At HP_RECORDED_AT: kinds recorded by any process of the session, so that an empty
  * table can tell whether there was nothing or nothing was recorded.
  */
@@ -382,7 +394,9 @@ static_assert(HP_MEETING_AT + sizeof(struct hp_meeting) <= HP_LOOKS_AT, "it is b
 static_assert(sizeof(struct hp_looks) == HP_LINE, "format: readers rely on it");
 static_assert(HP_LOOKS_AT + sizeof(struct hp_looks) <= HP_CREDIT_AT, "it is behind it");
 static_assert(sizeof(struct hp_credit) == 64, "it has its own line");
-static_assert(HP_CREDIT_AT + sizeof(struct hp_credit) <= HP_RECORDED_AT, "it is behind it");
+static_assert(HP_CREDIT_AT + sizeof(struct hp_credit) <= HP_VACANT_AT, "it is behind it");
+static_assert(sizeof(struct hp_vacant) == HP_LINE, "it has its own line");
+static_assert(HP_VACANT_AT + sizeof(struct hp_vacant) <= HP_RECORDED_AT, "it is behind it");
 static_assert(sizeof(struct hp_recorded) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_ticking) == HP_LINE, "format: readers rely on it");
 static_assert(sizeof(struct hp_header) <= HP_TICKING_AT, "it is behind the header");

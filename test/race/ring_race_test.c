@@ -146,6 +146,20 @@ static void *writer(void *unused)
 	return unused;
 }
 
+static uint32_t rings_count(uint32_t *free)
+{
+	uint32_t count = 0;
+
+	*free = 0;
+	for (uint64_t at = atomic_load(&shared->offcpu_rings); at; count++) {
+		const struct hp_offcpu_ring *ring = hp_segment_at(&hp_segment, at, sizeof(*ring));
+
+		*free += atomic_load(&ring->state) == HP_FREE;
+		at = ring->next;
+	}
+	return count;
+}
+
 TEST(race, notes_of_waits_are_complete_and_from_their_writer)
 {
 	struct hp_segment_wish wish = { .size = 64 << 20, .path = NULL };
@@ -169,4 +183,9 @@ TEST(race, notes_of_waits_are_complete_and_from_their_writer)
 	CHECK_EQ(wrong, 0);
 	CHECK_EQ(read_count, written);
 	CHECK(written > 0);
+	/* All writers have ended. Later ones found the rings of earlier ones by their count. */
+	uint32_t free, count = rings_count(&free);
+	CHECK_EQ(free, count);
+	CHECK_EQ(atomic_load(&hp_segment_vacant(&hp_segment)->offcpu_rings), free);
+	CHECK(count < WRITERS * LIVES / 2);
 }
