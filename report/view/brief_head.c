@@ -354,12 +354,6 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 
 /* --- the last lines --- */
 
-/* Half of the 95 % interval of a share of one half, in points: no share has a wider one. */
-static double points_of(double samples)
-{
-	return 98 / sqrt(samples);
-}
-
 static void samples_write(struct hp_report *report, const struct hp_answer *answer,
 			  const struct hp_look *look, FILE *out)
 {
@@ -376,8 +370,10 @@ static void samples_write(struct hp_report *report, const struct hp_answer *answ
 	if (answer->samples < HP_ANSWER_SAMPLES)
 		line_add(&line, hp_xstrdup("too few to show which functions use it"));
 	else
-		line_add(&line, hp_xprintf("shares are accurate to %.1f points",
-					   points_of(answer->effective)));
+		line_add(&line,
+			 hp_xprintf("shares are accurate to %.1f points",
+				    100 * hp_cpu_share_error_most(answer->effective,
+								  hp_cpu_missed_part(report))));
 	if (cpu->profiler_ns)
 		left = hp_xprintf("%s of the profiler's own CPU time is excluded",
 				  hp_format_time(&time, (double)cpu->profiler_ns));

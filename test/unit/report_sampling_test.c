@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_sampling_test.c - the information in samples of different weights.
+ * report_sampling_test.c - the information in samples of different weights, and the error of shares.
  */
+#include <math.h>
+
 #include "report/read/sampling.h"
+#include "report/section/cpu/cpu.h"
 
 #include "test/test.h"
 
@@ -79,4 +82,31 @@ TEST(sampling, the_period_is_the_mean_of_the_used_ones)
 	two.record.cpu_ns = UINT64_C(2000000000);
 	CHECK(hp_sampling_period_ns(&two) == 1600000);
 	CHECK(hp_sampling_period_ns(&one) == 4000000);
+}
+
+TEST(sampling, the_error_of_a_share_contains_time_without_samples)
+{
+	for (int p = 0; p <= 10; p++)
+		for (int missed = 0; missed <= 9; missed++)
+			for (int of_it = 0; of_it <= 10; of_it++) {
+				double share = p / 10.0, m = missed / 10.0, error;
+				double truth = (1 - m) * share + m * of_it / 10.0;
+
+				error = hp_cpu_share_error(share, 1e6, m);
+				CHECK(fabs(truth - share) <= error + 1e-9);
+				CHECK(error <= hp_cpu_share_error_most(1e6, m) + 1e-9);
+			}
+	/* 63 %, reported as 73: half of the ticks were lost. */
+	CHECK(hp_cpu_share_error(0.73, 1000, 0.5) > 0.1);
+}
+
+TEST(sampling, a_little_time_without_samples_changes_no_error)
+{
+	double bare = hp_cpu_share_error(0.5, 1000, 0);
+
+	CHECK(fabs(bare - 0.0309) < 0.0001);
+	CHECK(hp_cpu_share_error(0.5, 1000, 0.015) == bare);
+	CHECK(hp_cpu_share_error(0.5, 1000, 0.02) > bare + 0.009);
+	CHECK(hp_cpu_share_error_most(1000, 0.015) == hp_cpu_share_error_most(1000, 0));
+	CHECK(fabs(hp_cpu_share_error_most(1000, 0) - 0.031) < 0.0001);
 }

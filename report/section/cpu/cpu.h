@@ -106,6 +106,20 @@ bool hp_cpu_has_data(const struct hp_report *report);
  * nobody sampled.
  */
 uint64_t hp_cpu_missed_ns(const struct hp_report *report);
+
+/* The part of the program's CPU time that no sample stands for, 0 to 1. It may be any function's. */
+double hp_cpu_missed_part(const struct hp_report *report);
+
+/*
+ * Half of the 95 % interval of a share `p` of `n` samples as a share of the CPU time, if a part
+ * `missed` of that has no sample. A part that is small against the error of the samples does not
+ * count.
+ */
+double hp_cpu_share_error(double p, double n, double missed);
+
+/* No share has a larger one. */
+double hp_cpu_share_error_most(double n, double missed);
+
 const char *hp_cpu_empty(struct hp_report *report);
 /* Path of this run's profile, ours or samply's; NULL = none exists. */
 const char *hp_cpu_profile(const struct hp_report *report);

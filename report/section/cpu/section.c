@@ -8,7 +8,6 @@
  */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +29,6 @@
 #define FEW 10	/* samples that prove nothing: not worth a table that nobody requested */
 #define LONG_NS UINT64_C(100000000)	/* of CPU: the absence of samples is worth showing */
 
-#define MISSED_MIN_NS UINT64_C(20000000)	/* of CPU without samples: less is chance, */
-#define MISSED_SHARE 20	/* and so is one part in this many of the total */
-
 static const struct hp_sampling *record_of(const struct hp_report *report)
 {
 	return &report->model.sampling.record;
@@ -53,19 +49,6 @@ bool hp_cpu_has_data(const struct hp_report *report)
 	if (record->fault)
 		return report->model.cpu_ns >= LONG_NS;
 	return record->samples >= FEW || hp_cpu_missed_ns(report) >= LONG_NS;
-}
-
-uint64_t hp_cpu_missed_ns(const struct hp_report *report)
-{
-	const struct hp_sampling *record = record_of(report);
-	uint64_t cpu_ns = report->model.cpu_ns;
-
-	if (!report->model.sampling.is_there || record->fault || is_waits_only(record) ||
-	    cpu_ns <= record->cpu_ns)
-		return 0;
-	uint64_t missed_ns = cpu_ns - record->cpu_ns;
-	bool is_much = missed_ns >= MISSED_MIN_NS && missed_ns * MISSED_SHARE > cpu_ns;
-	return is_much ? missed_ns : 0;
 }
 
 static const char *describe(const struct hp_report *report)
@@ -362,13 +345,9 @@ static void row_share(const struct hp_cell *cell, struct hp_value *value)
 			: 0;
 }
 
-/*
- * Half of the 95 % interval of a share, in points: Wilson's (E. B. Wilson, JASA 22,
- * 1927), which also has a width without samples and with all of them.
- */
+/* Half of the 95 % interval of a share of the CPU time, in points. */
 static void row_error(const struct hp_cell *cell, struct hp_value *value)
 {
-	static const double z = 1.96;
 	const struct hp_cpu *cpu = hp_report_cpu(cell->report);
 	double n = hp_sampling_effective(&cell->report->model.sampling, cpu->total_samples,
 					 cpu->total_ns);
@@ -378,8 +357,7 @@ static void row_error(const struct hp_cell *cell, struct hp_value *value)
 
 	value->is_unknown = is_profiler(cpu, cell->row) || n == 0;
 	if (!value->is_unknown)
-		value->number =
-			100 * z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n);
+		value->number = 100 * hp_cpu_share_error(p, n, hp_cpu_missed_part(cell->report));
 }
 
 /* The weight of the function's own samples: fewer than there are, if their weights differ. */
