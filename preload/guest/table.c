@@ -52,6 +52,15 @@ void *hp_tables_take(struct hp_tables *tables, uint64_t size)
 	return table;
 }
 
+void *hp_tables_take_used(struct hp_tables *tables, uint64_t size)
+{
+	char *table = hp_tables_take(tables, size);
+
+	for (uint64_t at = 0; table && at < size; at += HP_PAGE)
+		*(volatile char *)(table + at) = 0;
+	return table;
+}
+
 void hp_tables_give(struct hp_tables *tables, void *table, uint64_t size)
 {
 	bool is_inside =

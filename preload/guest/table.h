@@ -25,6 +25,12 @@ bool hp_tables_enlarge(struct hp_tables *tables);
 /* Zeroed memory at a multiple of HP_LINE; NULL = none.  errno is kept. */
 void *hp_tables_take(struct hp_tables *tables, uint64_t size);
 
+/*
+ * The same for a table of which most pages are written at once: a page that is read first, as places in a
+ * hash table are, takes two page faults.
+ */
+void *hp_tables_take_used(struct hp_tables *tables, uint64_t size);
+
 /* Releases `table`, of `size` bytes. */
 void hp_tables_give(struct hp_tables *tables, void *table, uint64_t size);
 

@@ -2,13 +2,14 @@
 /*
  * inherit.c - see inherit.h.
  *
- * Any process of the session may have written what is read here. A wrong rule makes wrong paths,
- * but the walker reads only the stack, whatever a rule says. Rules of objects without a build-id
+ * Any process of the session may have written what is read here, at any time. A wrong rule makes
+ * wrong paths, but the walker reads only the stack, whatever a rule says. Rules of objects without a build-id
  * are not kept: another file may have the same name.
  */
 #include "preload/heap/inherit.h"
 
 #include "preload/guest/pages.h"
+#include "preload/guest/self.h"
 #include "preload/guest/table.h"
 #include "preload/heap/path_table.h"
 #include "preload/thread/module.h"
@@ -16,7 +17,7 @@
 
 #define HP_RULES_FIRST 64	/* rows that a process makes before any is kept */
 #define HP_RULES_MOST 8192	/* of a heap */
-#define HP_KEPT_BITS 16	/* log2 of the bits that say which are kept: 8 KiB */
+#define HP_KEPT_WORDS 1024	/* of bits that say which are kept */
 #define HP_RULES_CHUNK 252	/* 4 KiB */
 #define HP_STEPS_FEW 256	/* as soon found in the tree */
 #define HP_SHARE 64	/* of the work is done before the rest is inherited */
@@ -30,29 +31,42 @@ struct origin {
 	uint64_t bias;
 };
 
-static bool origin_find(struct origin *origin, uint32_t object)
+static __attribute__((noinline)) bool origin_read(struct origin *origin, uint32_t object)
 {
-	const struct hp_module *module;
+	const struct hp_module *module =
+		object & HP_STEP_PLAIN ? NULL : hp_module_with((uint64_t)object * HP_LINE);
 
-	if (origin->object == object)
-		return origin->is_loaded;
-	module = hp_module_with((uint64_t)object * HP_LINE);
 	*origin = (struct origin){ object, module != NULL, module ? module->bias : 0 };
 	return origin->is_loaded;
 }
 
+static inline bool origin_find(struct origin *origin, uint32_t object)
+{
+	return origin->object == object ? origin->is_loaded : origin_read(origin, object);
+}
+
 /* --- rules --- */
 
-static struct hp_frame_rules *rules_at(const struct hp_heap_local *me, uint64_t at)
+/* NULL = there is none, or no such place in the segment. */
+static struct hp_frame_rules *rules_at(uint64_t at)
 {
-	return at ? (struct hp_frame_rules *)(me->base + at) : NULL;
+	return hp_segment_at(&hp_segment, at,
+			     sizeof(struct hp_frame_rules) +
+				     HP_RULES_CHUNK * sizeof(struct hp_frame_rule));
+}
+
+static uint32_t rules_in(const struct hp_frame_rules *rules)
+{
+	uint32_t count = *(const volatile uint32_t *)&rules->count;
+
+	return count < HP_RULES_CHUNK ? count : HP_RULES_CHUNK;
 }
 
 static struct hp_frame_rules *rules_with_room(struct hp_heap_local *me)
 {
-	struct hp_frame_rules *rules = rules_at(me, me->oldest->rules);
+	struct hp_frame_rules *rules = rules_at(me->oldest->rules);
 
-	if (rules && rules->count < rules->capacity)
+	if (rules && rules_in(rules) < HP_RULES_CHUNK)
 		return rules;
 	if (me->rules_count >= HP_RULES_MOST)
 		return NULL;
@@ -67,16 +81,19 @@ static struct hp_frame_rules *rules_with_room(struct hp_heap_local *me)
 }
 
 /*
- * Rows are made again after they had to give way to others. If a rule seems to be kept since another
- * one has its bit, later processes make that row themselves.
+ * Rows are made again after they had to give way to others. If a rule seems to be kept since others
+ * have its two bits, later processes make that row themselves.
  */
 static bool is_kept(struct hp_heap_local *me, const struct hp_frame_rule *rule)
 {
-	uint64_t key = (uint64_t)rule->object << 32 | rule->address;
-	uint64_t bit = hp_hash_index(key, HP_KEPT_BITS);
-	bool is_set = me->kept_rules[bit / 64] >> bit % 64 & 1;
+	uint64_t hash = hp_hash_mix((uint64_t)rule->object << 32 | rule->address);
+	uint64_t *first = &me->kept_rules[hash % HP_KEPT_WORDS];
+	uint64_t *second = &me->kept_rules[(hash >> 32) % HP_KEPT_WORDS];
+	uint64_t one = UINT64_C(1) << (hash >> 20) % 64, other = UINT64_C(1) << (hash >> 52) % 64;
+	bool is_set = *first & one && *second & other;
 
-	me->kept_rules[bit / 64] |= UINT64_C(1) << bit % 64;
+	*first |= one;
+	*second |= other;
 	return is_set;
 }
 
@@ -86,6 +103,7 @@ static void rule_keep(struct hp_heap_local *me, const struct hp_cfi_row *row)
 	const struct hp_object *object = module ? (void *)(me->base + module->object) : NULL;
 	struct hp_frame_rules *rules;
 	struct hp_frame_rule rule;
+	uint32_t count;
 
 	if (!object || !object->build_id_size || row->pc - module->bias > UINT32_MAX)
 		return;
@@ -100,9 +118,10 @@ static void rule_keep(struct hp_heap_local *me, const struct hp_cfi_row *row)
 	rules = is_kept(me, &rule) ? NULL : rules_with_room(me);
 	if (!rules)
 		return;
-	rules->at[rules->count] = rule;
+	count = rules_in(rules);
+	rules->at[count] = rule;
 	atomic_signal_fence(memory_order_seq_cst);
-	rules->count++;
+	rules->count = count + 1;
 	me->rules_count++;
 }
 
@@ -120,7 +139,7 @@ static void rows_keep(struct hp_heap_local *me)
 /* False = no memory: then none are kept. */
 static bool kept_init(struct hp_heap_local *me)
 {
-	me->kept_rules = hp_tables_take(&me->tables, (UINT64_C(1) << HP_KEPT_BITS) / 8);
+	me->kept_rules = hp_tables_take(&me->tables, HP_KEPT_WORDS * sizeof(*me->kept_rules));
 	if (!me->kept_rules)
 		me->walker.made = NULL;
 	return me->kept_rules != NULL;
@@ -144,11 +163,11 @@ static void row_made(struct hp_walker *walker, const struct hp_cfi_row *row)
 
 static uint32_t rules_count(const struct hp_heap_local *me)
 {
-	const struct hp_frame_rules *rules = rules_at(me, me->oldest->rules);
+	const struct hp_frame_rules *rules = rules_at(me->oldest->rules);
 	uint32_t count = 0;
 
-	for (; rules; rules = rules_at(me, rules->next))
-		count += rules->count;
+	for (; rules && count < HP_RULES_MOST; rules = rules_at(rules->next))
+		count += rules_in(rules);
 	return count;
 }
 
@@ -163,7 +182,8 @@ static void rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule
 	};
 	const struct hp_cfi_row *pair;
 
-	if (is_kept(me, rule) || rule->kind >= HP_ROW_NONE || !origin_find(origin, rule->object))
+	is_kept(me, rule);
+	if (rule->kind >= HP_ROW_NONE || !origin_find(origin, rule->object))
 		return;
 	row.pc = origin->bias + rule->address;
 	pair = hp_walk_pair(&me->walker, row.pc);
@@ -171,12 +191,12 @@ static void rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule
 		hp_walk_keep(&me->walker, &row);
 }
 
-/* As many pairs as there are rules: then few evict each other. */
+/* More pairs than rules: then few evict each other. */
 static uint32_t rows_bits(uint32_t count)
 {
 	uint32_t bits = 1;
 
-	while (UINT32_C(1) << bits < count)
+	while (UINT32_C(1) << bits < count + count / 2)
 		bits++;
 	return bits;
 }
@@ -185,6 +205,7 @@ void hp_inherit_rules(struct hp_heap_local *me)
 {
 	struct origin origin = { 0 };
 	const struct hp_frame_rules *rules;
+	int64_t left = HP_RULES_MOST + HP_RULES_CHUNK;
 
 	if (me->walker.fills < me->rules_count / HP_SHARE)
 		return;
@@ -194,8 +215,9 @@ void hp_inherit_rules(struct hp_heap_local *me)
 	if (rows_bits(me->rules_count) > 64 - me->walker.row_shift)
 		hp_rows_widen(me, rows_bits(me->rules_count));
 	me->fills_seen = me->walker.fills;
-	for (rules = rules_at(me, me->oldest->rules); rules; rules = rules_at(me, rules->next))
-		for (uint32_t i = 0; i < rules->count && i < rules->capacity; i++)
+	rules = rules_at(me->oldest->rules);
+	for (; rules && left > 0; rules = rules_at(rules->next), left -= HP_RULES_CHUNK)
+		for (uint32_t i = 0; i < rules_in(rules); i++)
 			rule_take(me, &rules->at[i], &origin);
 }
 
@@ -233,37 +255,49 @@ static uint64_t *hash_of(const struct hashes *hashes, uint32_t id)
 		       : NULL;
 }
 
+/* Of the step's caller; `i` is the step's place. */
+static uint64_t caller_hash(const struct hashes *hashes, const struct part *part, uint32_t i)
+{
+	uint32_t caller = part->chunk->at[i].caller, at = caller - part->first;
+	const uint64_t *hash;
+
+	if (at < i)
+		return part->of[at];
+	if (!caller)
+		return 1;
+	hash = hash_of(hashes, caller);
+	return hash ? *hash : 0;
+}
+
 static uint64_t hash_step(const struct hashes *hashes, const struct part *part, uint32_t i,
 			  struct origin *origin)
 {
 	const struct hp_step *step = &part->chunk->at[i];
-	uint64_t hash = 1, *caller = &hash;
+	uint64_t caller = caller_hash(hashes, part, i);
 
-	if (!step->object || step->object & HP_STEP_PLAIN)
+	/* Marks and plain addresses belong to no module. */
+	if (!caller || !origin_find(origin, step->object))
 		return 0;
-	if (step->caller - part->first < i)
-		caller = &part->of[step->caller - part->first];
-	else if (step->caller)
-		caller = hash_of(hashes, step->caller);
-	if (!caller || !*caller || !origin_find(origin, step->object))
-		return 0;
-	return hp_hash_add(*caller, origin->bias + step->address);
+	return hp_hash_add(caller, origin->bias + step->address);
 }
 
 static void part_take(struct hp_heap_local *me, const struct hashes *hashes,
-		      const struct part *part, struct origin *origin)
+		      const struct part *part)
 {
+	struct origin origin = { 0 };
+
 	for (uint32_t i = 0; i < part->count; i++) {
 		uint32_t site = part->chunk->at[i].site;
+		uint64_t hash = hash_step(hashes, part, i, &origin);
 
-		part->of[i] = hash_step(hashes, part, i, origin);
-		if (site && part->of[i] && me->known_count < hp_known_room(me))
-			hp_known_add(me, hp_known_hash(part->of[i], true), site);
+		part->of[i] = hash;
+		if (site && hash && me->known_count < hp_known_room(me))
+			hp_known_add(me, hp_known_hash(hash, true), site);
 	}
 }
 
-/* False = they do not lie in the order of their age. */
-static bool parts_find(struct hp_heap_local *me, struct hashes *hashes, uint64_t *of)
+/* False = they do not lie in the order of their age, or have more than `steps`. */
+static bool parts_find(struct hp_heap_local *me, struct hashes *hashes, uint64_t steps)
 {
 	const struct hp_steps *chunk = me->chunk;
 
@@ -274,13 +308,11 @@ static bool parts_find(struct hp_heap_local *me, struct hashes *hashes, uint64_t
 		part->first = (uint32_t)((uint64_t)((const char *)chunk->at - me->base) /
 					 sizeof(struct hp_step));
 		part->count = atomic_load(&chunk->count);
-		if (n + 1 < hashes->count && part->first >= part[1].first)
+		if (part->count > steps || (n + 1 < hashes->count && part->first >= part[1].first))
 			return false;
+		steps -= part->count;
+		part->of = hashes->of + steps;
 		chunk = chunk->next ? (const struct hp_steps *)(me->base + chunk->next) : NULL;
-	}
-	for (uint32_t n = 0; n < hashes->count; n++) {
-		hashes->parts[n].of = of;
-		of += hashes->parts[n].count;
 	}
 	return true;
 }
@@ -296,18 +328,18 @@ static void steps_count(const struct hp_heap_local *me, uint32_t *chunks, uint64
 }
 
 /* For all of the heap's paths. */
-static bool known_has_room(struct hp_heap_local *me)
+static bool known_has_room(struct hp_heap_local *me, uint64_t steps)
 {
+	uint64_t paths = me->heap->site_count < steps ? me->heap->site_count : steps;
 	uint32_t bits = 64 - me->known_shift;
 
-	while ((UINT64_C(3) << bits) / 4 < me->heap->site_count)
+	while ((UINT64_C(3) << bits) / 4 < paths)
 		bits++;
 	return bits == 64 - me->known_shift || hp_known_widen(me, bits);
 }
 
 void hp_inherit_paths(struct hp_heap_local *me)
 {
-	struct origin origin = { 0 };
 	struct hashes hashes;
 	uint64_t steps, size;
 	char *room;
@@ -316,15 +348,17 @@ void hp_inherit_paths(struct hp_heap_local *me)
 		return;
 	me->steps_left = 0;
 	steps_count(me, &hashes.count, &steps);
+	if (steps > hp_segment.size / sizeof(struct hp_step))
+		return;
 	size = hashes.count * sizeof(*hashes.parts) + steps * sizeof(*hashes.of);
 	room = hp_pages(size);
 	if (!room)
 		return;
 	hashes.parts = (struct part *)(void *)room;
 	hashes.of = (uint64_t *)(void *)(hashes.parts + hashes.count);
-	if (known_has_room(me) && parts_find(me, &hashes, hashes.of))
+	if (known_has_room(me, steps) && parts_find(me, &hashes, steps))
 		for (uint32_t n = 0; n < hashes.count; n++)
-			part_take(me, &hashes, &hashes.parts[n], &origin);
+			part_take(me, &hashes, &hashes.parts[n]);
 	hp_pages_release(room, size);
 }
 

@@ -384,7 +384,7 @@ static bool steps_grow(struct hp_heap_local *me)
 {
 	struct hp_path_step *old = me->steps;
 	uint64_t size = hp_table_size(me->step_shift, sizeof(*old));
-	struct hp_path_step *wide = hp_tables_take(&me->tables, size * 2);
+	struct hp_path_step *wide = hp_tables_take_used(&me->tables, size * 2);
 
 	if (!wide)
 		return false;

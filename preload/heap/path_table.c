@@ -9,7 +9,7 @@
 bool hp_table_widen(struct hp_heap_local *me, void **table, uint32_t *shift, uint64_t each,
 		    uint32_t bits)
 {
-	void *wide = hp_tables_take(&me->tables, hp_table_size(64 - bits, each));
+	void *wide = hp_tables_take_used(&me->tables, hp_table_size(64 - bits, each));
 
 	if (!wide)
 		return false;
@@ -26,7 +26,7 @@ void hp_rows_widen(struct hp_heap_local *me, uint32_t bits)
 	struct hp_cfi_row *old = walker->rows, *row = old;
 	uint64_t size = hp_table_size(walker->row_shift, HP_WALK_PAIR);
 	struct hp_cfi_row *wide =
-		hp_tables_take(&me->tables, hp_table_size(64 - bits, HP_WALK_PAIR));
+		hp_tables_take_used(&me->tables, hp_table_size(64 - bits, HP_WALK_PAIR));
 
 	if (!wide)
 		return;
@@ -43,7 +43,7 @@ bool hp_known_widen(struct hp_heap_local *me, uint32_t bits)
 	struct hp_path_known *old = me->known;
 	uint64_t size = hp_table_size(me->known_shift, sizeof(*old));
 	struct hp_path_known *wide =
-		hp_tables_take(&me->tables, hp_table_size(64 - bits, sizeof(*old)));
+		hp_tables_take_used(&me->tables, hp_table_size(64 - bits, sizeof(*old)));
 
 	if (!wide)
 		return false;
