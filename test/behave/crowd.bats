@@ -173,7 +173,7 @@ helper_files()
 		count = sum(r["waits"] for r in nap)
 		# Beside busy processes, stacks are limited.
 		bare = sum(r["waits"] for r in waits["raw"] if r["name"] == "<no stack>")
-		assert naps - lost - bare <= count <= naps + 1
+		assert naps - waits.get("lost_count", 0) - bare <= count <= naps + 1
 		if count >= naps:
 		    assert abs(sum(r["blocked_ns"] for r in nap) - slept) < 0.1 * slept
 		if int(sys.argv[3]) == 0:

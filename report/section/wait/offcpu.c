@@ -137,11 +137,16 @@ static char *bursts_text(struct hp_report *report)
 		hp_format_time(&covered, (double)bursts->covered_ns));
 }
 
+static uint64_t lost_of(const struct hp_report *report)
+{
+	return report->model.sampling.record.lost + report->model.sampling.wait_lost;
+}
+
 static const char *note(struct hp_report *report)
 {
 	double total = total_of(report), unknown = 0;
 	const struct hp_offcpu *offcpu = offcpu_of(report);
-	uint64_t lost = report->model.sampling.record.lost + report->model.sampling.wait_lost;
+	uint64_t lost = lost_of(report);
 	struct hp_text_cell time, share, count;
 	char *stopped, *bursts;
 
@@ -267,12 +272,14 @@ static const struct hp_column columns[] = {
 	{ 0 },
 };
 
-/* Besides the columns, if waits were recorded in bursts. */
+/* Besides the columns: records lost, and how waits were recorded in bursts. */
 static void tail(struct hp_report *report, cJSON *list)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
 	const struct hp_bursts *bursts = &sampling->bursts;
 
+	if (lost_of(report))
+		hp_json_whole(list, "lost_count", lost_of(report));
 	if (!sampling->has_bursts || !bursts->count)
 		return;
 	hp_json_whole(list, "burst_count", bursts->count);
@@ -316,8 +323,9 @@ const struct hp_section hp_offcpu_section = {
 	.estimate = HP_ESTIMATE_WAITS,
 	.extra = { .tail = tail,
 		   .raw = raw,
-		   .list_keys = "burst_count:i burst_covered_ns:i burst_taken_ns:i burst_waits:i "
-				"blocked_low_ns:i blocked_high_ns:i",
+		   .list_keys =
+			   "lost_count:i burst_count:i burst_covered_ns:i burst_taken_ns:i burst_waits:i "
+			   "blocked_low_ns:i blocked_high_ns:i",
 		   .raw_keys = "blocked_low_ns:i blocked_high_ns:i held:[o]" },
 	.is_on_top = true,
 	.legend_write = legend_write,
