@@ -269,6 +269,18 @@ uint32_t hp_perf_threads(struct hp_perf *perf)
 	return threads > processes ? threads : processes;
 }
 
+uint32_t hp_perf_threads_beyond(const struct hp_perf *perf, uint32_t most)
+{
+	struct hp_whole_use one;
+	uint32_t beyond = 0;
+
+	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
+		for (const struct hp_member *m = perf->members->buckets[i]; m; m = m->next)
+			if (hp_whole_use(m->pid, &one) && one.threads > most)
+				beyond += (uint32_t)one.threads - most;
+	return beyond;
+}
+
 bool hp_perf_is_crowd(struct hp_perf *perf)
 {
 	return hp_perf_threads(perf) > CROWD;

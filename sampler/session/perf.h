@@ -123,7 +123,7 @@ struct hp_perf {
 	struct hp_perf_fds fds;	/* of the events */
 	struct hp_interrupt interrupt;
 	uint32_t own_most;	/* threads of a process that get their own events, */
-	bool has_more;	/* and there were more */
+	uint32_t without;	/* and those that got none */
 	uint64_t checked_lost;	/* records, when the processes that may have ended were last checked */
 	uint32_t trim_at;	/* with this many descriptors of events, ended threads are searched for */
 };
@@ -171,6 +171,9 @@ bool hp_perf_first_end(struct hp_perf *perf);
 
 /* Threads of all processes that are alive, or those processes if they are more. */
 uint32_t hp_perf_threads(struct hp_perf *perf);
+
+/* Those of each process beyond its first `most`. */
+uint32_t hp_perf_threads_beyond(const struct hp_perf *perf, uint32_t most);
 
 /* Then reopening events takes long, and threads that start or end wait for it in the kernel. */
 bool hp_perf_is_crowd(struct hp_perf *perf);

@@ -47,12 +47,16 @@ static void note(struct hp_perf *perf, uint32_t threads)
 		__atomic_store_n(most, threads, __ATOMIC_RELAXED);
 }
 
-/* Threads beyond the first ones have no events of their own yet, or all need other ones. */
+/*
+ * Threads beyond the first ones have no events of their own yet, or all need other ones. Those
+ * that started since then have copies, and beyond OWN_MOST would lose them: so not if that leaves
+ * more threads without.
+ */
 static void refuse(struct hp_perf *perf, bool needs_other)
 {
 	perf->crowd.is_refused = true;
 	perf->own_most = OWN_MOST;
-	if (perf->has_more || needs_other)
+	if (perf->without > hp_perf_threads_beyond(perf, OWN_MOST) || needs_other)
 		hp_perf_open_again(perf);
 	if (!perf->is_wide)
 		hp_perf_starts_leave(perf);

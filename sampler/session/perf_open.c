@@ -233,6 +233,7 @@ struct attachment {
 	uint32_t room;
 	uint32_t *own;	/* those that got their own events */
 	uint32_t own_count;
+	uint32_t without;	/* those that got none */
 	uint64_t lost;	/* records, at its start */
 	int error;
 };
@@ -309,8 +310,10 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 	if (a->own_count && a->count)
 		born_read(perf);
 	for (uint32_t i = 0; i < a->count && !a->error; i++) {
-		if (!wants_own(perf, a, a->tids[i]))
+		if (!wants_own(perf, a, a->tids[i])) {
+			a->without += !hp_tids_has(&a->born, a->tids[i]);
 			continue;
+		}
 		a->error = thread_open(perf, a->tids[i]);
 		if (!a->error)
 			a->own[a->own_count++] = a->tids[i];
@@ -369,7 +372,7 @@ int hp_perf_open_process(struct hp_perf *perf, uint32_t pid)
 		if (!round_open(perf, pid, &a))
 			break;
 	perf->samples.born = NULL;
-	perf->has_more |= a.own_count == perf->own_most;
+	perf->without += a.without;
 	/*
 	 * Known from now on, although a record may never mention it: hp_perf_open_again
 	 * relies on that.
@@ -534,6 +537,7 @@ void hp_perf_open_again(struct hp_perf *perf)
 	memset(&perf->wait_fds, 0, sizeof(perf->wait_fds));
 	perf->is_renewing = old.count > 0;
 	perf->is_wide = false;
+	perf->without = 0;
 	for (uint32_t i = 0; i < count; i++)
 		hp_perf_open_process(perf, pids[i]);
 	free(pids);
