@@ -31,6 +31,12 @@
  */
 #define HP_ENTRIES_FIRST (UINT64_C(1) << 11)	/* bytes */
 #define HP_ENTRIES_MAX (UINT64_C(1) << 18)
+/*
+ * As large as it is until it was filled many times: in a process of some milliseconds more would
+ * displace the program's data in its caches, and take page faults, for few hits.
+ */
+#define HP_ENTRIES_SHORT (UINT64_C(1) << 16)
+#define HP_WRAPS_SHORT 64
 #define HP_ENTRY_MIN (UINT64_C(2) * HP_LINE)
 #define HP_RING_SHARE 4	/* larger entries are not kept */
 #define HP_INDEX_FIRST 2	/* log2 of sets */
@@ -243,17 +249,24 @@ static struct hp_path_entry *ring_take(struct hp_heap_local *me, uint32_t size)
 	return entry;
 }
 
+static uint64_t entries_next(uint64_t size)
+{
+	uint64_t most = size < HP_ENTRIES_SHORT ? HP_ENTRIES_SHORT : HP_ENTRIES_MAX;
+
+	return size * 4 < most ? size * 4 : most;
+}
+
 /* A ring that was filled twice, or has no room for `wanted`, is too small for this program. */
 static void entries_grow(struct hp_heap_local *me, uint64_t wanted)
 {
-	uint64_t size = me->entries_size * 4;
+	uint64_t wraps = me->entries_size == HP_ENTRIES_SHORT ? HP_WRAPS_SHORT : 2;
 	uint32_t bits = 64 - me->index_shift;
 
-	if ((me->wraps < 2 && wanted <= me->entries_size / HP_RING_SHARE) ||
+	if ((me->wraps < wraps && wanted <= me->entries_size / HP_RING_SHARE) ||
 	    me->entries_size >= HP_ENTRIES_MAX)
 		return;
 	me->wraps = 0;
-	entries_init(me, size < HP_ENTRIES_MAX ? size : HP_ENTRIES_MAX,
+	entries_init(me, entries_next(me->entries_size),
 		     bits + 2 < HP_INDEX_MAX ? bits + 2 : HP_INDEX_MAX);
 }
 
