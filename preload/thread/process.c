@@ -146,13 +146,18 @@ static uint64_t executable(struct hp_process *draft)
 /* It has no owner until it is filled: the sampler must not attribute it to its last owner. */
 static struct hp_process *take_over(uint64_t object)
 {
-	uint64_t offset = atomic_load_explicit(&hp_segment.header->processes, memory_order_acquire);
+	_Atomic uint32_t *free = &hp_segment_vacant(&hp_segment)->processes;
+	uint64_t offset = 0;
 
-	while (offset && object) {
+	if (object && atomic_load_explicit(free, memory_order_relaxed))
+		offset = atomic_load_explicit(&hp_segment.header->processes, memory_order_acquire);
+	while (offset) {
 		struct hp_process *process = at(offset);
 
-		if (process->object == object && hp_claim(&process->state, HP_FREE, HP_MOVING))
+		if (process->object == object && hp_claim(&process->state, HP_FREE, HP_MOVING)) {
+			atomic_fetch_sub_explicit(free, 1, memory_order_relaxed);
 			return process;
+		}
 		offset = process->next;
 	}
 	return NULL;
@@ -236,10 +241,12 @@ static struct hp_process *process_get(void)
 	static struct hp_process draft;
 	uint64_t object = executable(&draft);
 	uint64_t started = hp_is_confined() ? 0 : start_time();
+	/* Just forked, it has no earlier image. Each search of all records is many page faults. */
+	uint64_t searched = hp_self->forked_after_ns ? 0 : started;
 	struct hp_account_begin begin;
 
-	hp_account_before(own_pid(), started, &begin);
-	struct hp_process *process = image_before(object, started);
+	hp_account_before(own_pid(), searched, &begin);
+	struct hp_process *process = image_before(object, searched);
 
 	if (!process)
 		process = take_over(object);
@@ -449,6 +456,8 @@ void hp_self_leave(void)
 	self_forget();
 	atomic_store_explicit(&hp_self->state, HP_SELF_NONE, memory_order_relaxed);
 	/* The next owner finds the end that hp_self_end noted. */
+	atomic_fetch_add_explicit(&hp_segment_vacant(&hp_segment)->processes, 1,
+				  memory_order_relaxed);
 	hp_claim_end(&process->state);
 }
 

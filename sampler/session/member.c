@@ -416,6 +416,7 @@ static void bury(struct hp_members *members, const struct hp_segment *segment,
 	free_blocks(segment, record, now);
 	free_heaps(segment, record);
 	free_waiters(segment, record);
+	atomic_fetch_add_explicit(&hp_segment_vacant(segment)->processes, 1, memory_order_relaxed);
 	atomic_store_explicit(&record->state, HP_FREE, memory_order_release);
 }
 

@@ -283,7 +283,8 @@ struct hp_credit {
 
 struct hp_vacant {
 	_Atomic uint32_t offcpu_rings;	/* any thread, sampler: of hp_offcpu_ring */
-	uint32_t reserved[15];
+	_Atomic uint32_t processes;	/* any process, sampler: of hp_process */
+	uint32_t reserved[14];
 };
 
 /*
