@@ -473,8 +473,11 @@ static void pace_note(struct hp_pace *pace, uint64_t cpu_ns, uint64_t switches, 
 	if (pace->scan_ns) {
 		pace->by_time = in_a_second(count, now_ns - pace->scan_ns);
 		pace->by_cpu = in_a_second(count, cpu_ns - pace->cpu_ns);
+		pace->spans++;
 	}
-	*pace = (struct hp_pace){ switches, cpu_ns, now_ns, pace->by_time, pace->by_cpu };
+	pace->switches = switches;
+	pace->cpu_ns = cpu_ns;
+	pace->scan_ns = now_ns;
 }
 
 /* While waits are recorded, too, bursts decide. */

@@ -51,6 +51,7 @@ struct hp_pace {
 	uint64_t scan_ns;	/* which was then; 0 = not yet */
 	uint64_t by_time;	/* switches in a second, */
 	uint64_t by_cpu;	/* and in a second of CPU time; 0 = not known yet */
+	uint32_t spans;	/* between scans, so far */
 };
 
 /* See perf_crowd.h. */

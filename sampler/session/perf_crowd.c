@@ -271,10 +271,13 @@ static bool are_others_busy(const struct hp_perf *perf)
 	return others > OTHERS_FEW + own * (starts->has_many ? OTHERS_SHARE : 1);
 }
 
-/* Switches are not known without waits until the threads were scanned twice. */
+/*
+ * Without waits, switches are not known until the threads were scanned twice. Those that start during
+ * the first span are not there at its first scan.
+ */
 static bool is_unknown(const struct hp_perf *perf, uint64_t now_ns)
 {
-	return !perf->has_waits && !perf->pace.by_time &&
+	return !perf->has_waits && perf->pace.spans < 2 &&
 	       now_ns < perf->starts.until_ns + 2 * FIRST_NS;
 }
 
