@@ -511,7 +511,7 @@ void hp_perf_open_children(struct hp_perf *perf, uint32_t pid)
 	free(search.pids);
 }
 
-/* Records that are read meanwhile may change the list. */
+/* Of the session, without what we start. Records that are read meanwhile may change the list. */
 static uint32_t *alive(const struct hp_spaces *spaces, uint32_t *count)
 {
 	uint32_t *pids = NULL, room = 0;
@@ -519,7 +519,7 @@ static uint32_t *alive(const struct hp_spaces *spaces, uint32_t *count)
 	*count = 0;
 	for (int i = 0; i < HP_SPACE_BUCKETS; i++)
 		for (const struct hp_space *s = spaces->buckets[i]; s; s = s->next)
-			if (!s->is_ended)
+			if (!s->is_ended && !s->is_ours)
 				append(&pids, count, &room, s->pid);
 	return pids;
 }

@@ -248,6 +248,19 @@ within()
 	[ "$(jq '[.offcpu.raw[]? | select(.on == "socket")] | length' "$T/json")" = 0 ]
 }
 
+# That process is started early and waits for its socket. As so many threads switch, the session's
+# processes get new events then, and this one must not.
+@test "offcpu: the wait of the report's process is not the program's" {
+	gcc -O2 -g -o "$T/orders" "$ROOT/test/examples/orders.c" -lpthread
+	for _ in 1 2 3 4; do
+		HOTPATH_CPU_HZ=5000 HOTPATH_LIMIT=0 HOTPATH_KEEP=0 HOTPATH_OUTPUT_FORMAT=json \
+			HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/orders" >/dev/null
+		jq -c '.offcpu.raw[]? | [.name, .on, .waits, .blocked_ns]' "$T/json"
+		[ "$(jq '[.offcpu.raw[]? | select(.on == "lock")] | length > 0' "$T/json")" = true ] || skip "no waits here"
+		[ "$(jq '[.offcpu.raw[]? | select(.on == "socket")] | length' "$T/json")" = 0 ]
+	done
+}
+
 @test "offcpu: time while a signal has stopped the program is not a wait, and not a row" {
 	compile stops -fno-instrument-functions <<-'EOF'
 		#include <signal.h>
