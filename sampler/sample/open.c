@@ -85,6 +85,9 @@ void hp_open_exec(struct hp_samples *samples, uint32_t pid)
 	for (uint32_t i = 0; i < samples->waits.room; i++) {
 		struct hp_wait_thread *thread = &samples->waits.threads[i];
 
+		/* The thread that called exec has this number now; the one that had it has ended. */
+		if (thread->tid == pid)
+			thread->is_ended = false;
 		if (thread->out_ns && thread->pid == pid && thread->tid != pid)
 			hp_open_forget(samples, thread);
 	}

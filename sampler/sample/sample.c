@@ -473,8 +473,8 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 	if (!thread)
 		return;
 	thread->pid = (uint32_t)who;
-	thread->is_ended = false;
 	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT)) {
+		thread->is_ended = false;
 		/* It returned before the scan, which saw another wait. */
 		if (thread->look_ns > now_ns)
 			thread->wait_node = 0;
@@ -492,6 +492,9 @@ static void switch_read(struct hp_samples *samples, const struct perf_event_head
 	hp_burst_switch(&samples->burst, now_ns);
 	/* It was running: an open wait ended in a record that was lost. */
 	hp_open_forget(samples, thread);
+	/* Its last switch, after the record of its end. */
+	if (thread->is_ended)
+		return;
 	if (!(record->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)) {
 		bool is_fresh = thread->node_ns <= now_ns &&
 				now_ns - thread->node_ns < STACK_FRESH_NS &&

@@ -54,7 +54,7 @@ struct hp_wait_thread *hp_wait_thread_of(struct hp_waits *waits, uint32_t tid)
 {
 	struct hp_wait_thread *thread;
 
-	if (!tid || !grow(waits))
+	if (!tid || tid == HP_TID_GONE || !grow(waits))
 		return NULL;
 	thread = slot_of(waits, tid);
 	if (!thread->tid) {

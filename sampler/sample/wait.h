@@ -24,6 +24,7 @@ struct hp_wait_open {
 	uint32_t node;	/* where it is counted; 0 = it has no place */
 };
 
+#define HP_TID_GONE UINT32_MAX
 #define HP_WAITS_OPEN 256	/* of a thread; the oldest goes */
 
 struct hp_wait_thread {
@@ -50,7 +51,10 @@ struct hp_waits {
 	uint32_t count;
 };
 
-/* The thread, found or created; NULL = no memory. Valid until the next call. */
+/*
+ * The thread, found or created; NULL = no memory, or a number that no thread has: records of a thread
+ * that the kernel has already removed have HP_TID_GONE. Valid until the next call.
+ */
 struct hp_wait_thread *hp_wait_thread_of(struct hp_waits *waits, uint32_t tid);
 /* Keeps a wait until a note says its place. */
 void hp_wait_keep(struct hp_wait_thread *thread, const struct hp_wait_open *wait);

@@ -159,6 +159,35 @@ TEST(open, ended_threads_do_not_wait)
 	end();
 }
 
+TEST(open, the_last_switch_of_an_ended_thread_is_no_wait)
+{
+	uint32_t pid = (uint32_t)getpid();
+
+	begin();
+	ended(TID, 1000 * MS);
+	out(TID, 1000 * MS + 1);
+	hp_open_round(&samples, 2000 * MS);
+	sums_are(0, 0);
+	/* The kernel has already removed it, so it has no number. */
+	ended(TID + 1, 2000 * MS);
+	out(UINT32_MAX, 2000 * MS + 1);
+	hp_open_finish(&samples, 3000 * MS);
+	sums_are(0, 0);
+	/* Another thread has its number. */
+	in(TID, 3000 * MS);
+	out(TID, 4000 * MS);
+	hp_open_round(&samples, 5000 * MS);
+	sums_are(1, 1000 * MS);
+	in(TID, 5000 * MS);
+	/* A thread that calls exec takes over the number of the first one. */
+	ended(pid, 5000 * MS);
+	hp_open_exec(&samples, pid);
+	out(pid, 6000 * MS);
+	hp_open_round(&samples, 8000 * MS);
+	sums_are(2, 3000 * MS);
+	end();
+}
+
 TEST(open, a_place_found_later_gets_all_of_it)
 {
 	struct hp_code_place place = { 0x1234, 0 };
