@@ -87,8 +87,12 @@ static void fill(struct hp_report *report, struct hp_list *list)
 		ends_tell(report);
 	list->total = model->thread_count + unseen;
 	list->rows = hp_xcalloc(list->total, sizeof(*list->rows));
-	for (size_t i = 0; i < model->thread_count; i++)
+	for (size_t i = 0; i < model->thread_count; i++) {
 		list->rows[i] = &model->threads[i];
+		/* An ended thread uses no CPU now: what the last scan of it saw is past. */
+		if (model->threads[i].state == 'x')
+			model->threads[i].percent_last = -1;
+	}
 	for (size_t i = 0; i < unseen; i++)
 		list->rows[model->thread_count + i] = &hp_threads_of(report)->unseen[i];
 	qsort(list->rows, list->total, sizeof(*list->rows), compare_threads);
