@@ -114,6 +114,8 @@ static void cell_write(const char *text, int column, size_t width)
 {
 	int space = (int)(width - hp_text_width(text));
 
+	if (column == LABEL && !text[0])
+		return;
 	if (column == LABEL)
 		space = 0;
 	printf("%s%*s%s%*s", column ? "  " : "", is_number(column) ? space : 0, "", text,

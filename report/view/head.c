@@ -379,8 +379,8 @@ static void unwatched_write(struct hp_report *report, FILE *out)
 			hp_format_count(&cells[2], HP_THREADS_MAX));
 	if (count)
 		fprintf(out,
-			"note      %zu %s too short to be watched: see threads, thread-states\n",
-			count, count == 1 ? "thread was" : "threads were");
+			"note      sums exclude %zu thread%s watched too briefly: see threads, thread-states\n",
+			count, count == 1 ? "" : "s");
 }
 
 static void running_write(const struct hp_model *model, FILE *out)

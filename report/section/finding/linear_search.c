@@ -256,14 +256,16 @@ const struct hp_rule hp_rule_linear_search = {
 	.find = find,
 	.pattern =
 		"At least 10% of the CPU time is spent in std::find, std::find_if, std::any_of, lfind "
-		"or their conditions, below one function.  Or half of it is spent in a loop, and hardly "
-		"any around that, whose machine code (x86-64) only compares one element of an array "
-		"after the other, of at least four bytes, until one is equal.  Or the function with most CPU time, at "
-		"least three quarters of all, spends it in its own code and in strcmp or memcmp, on "
-		"two or three lines at most, and hardly any in other functions of the program that it calls, or in a map, a set or a binary search; it has the word find, search, lookup, contains or locate in its "
-		"name, or compares strings for a quarter of its time; and its name has no word as "
-		"hash, binary, sort, compare, tree or map.  If the search is 60% of the function, the "
-		"gain is all of its CPU time.",
+		"or their conditions, below one function.  Or half of it is spent in a loop, with "
+		"hardly any around it, whose machine code (x86-64) only compares one element of an "
+		"array after the other, each of at least four bytes, until one is equal.  Or the "
+		"function with the most CPU time, at least three quarters of the total, spends it in "
+		"its own code and in strcmp or memcmp, on two or three lines at most, and hardly any "
+		"in other functions of the program that it calls, or in a map, a set or a binary "
+		"search.  Then its name must contain find, search, lookup, contains or locate, or it "
+		"must compare strings for a quarter of its time; and its name must not contain a word "
+		"such as hash, binary, sort, compare, tree or map.  If the search is 60% of the "
+		"function, the gain is all of its CPU time.",
 	.wrong =
 		"The container is always short, so a hash map would be no faster; or the search "
 		"condition cannot be expressed by a key.  By its lines only: the function searches in "
