@@ -150,8 +150,10 @@ char *hp_answer_function(struct hp_report *report, uint32_t function);
 
 struct hp_lock_row;
 
-/* The same of a lock. */
+/* The same of a lock, to follow its kind: one without a name is "of [file]". */
 char *hp_answer_lock(struct hp_report *report, const struct hp_lock_row *lock);
+/* The same with its kind, "condition queue.c:12". */
+char *hp_answer_lock_kind(struct hp_report *report, const struct hp_lock_row *lock, uint32_t side);
 
 /* The same of a call path, "f file.c:12 ← g"; without names that say nothing. */
 char *hp_answer_path(const struct hp_report *report, const char *path);

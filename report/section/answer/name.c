@@ -65,6 +65,16 @@ char *hp_answer_lock(struct hp_report *report, const struct hp_lock_row *lock)
 	return text;
 }
 
+char *hp_answer_lock_kind(struct hp_report *report, const struct hp_lock_row *lock, uint32_t side)
+{
+	const char *kind = hp_lock_row_kind(lock, side);
+	char *name = hp_answer_lock(report, lock);
+	char *text = hp_xprintf("%s %s", strcmp(kind, "cond") == 0 ? "condition" : kind, name);
+
+	free(name);
+	return text;
+}
+
 /* One function of a path. */
 struct step {
 	char *at;

@@ -205,23 +205,6 @@ static char *place_text(struct hp_report *report, const struct hp_lock_place *pl
 	return text;
 }
 
-static const char *kind_text(const struct hp_lock_row *lock, uint32_t side)
-{
-	const char *kind = hp_lock_row_kind(lock, side);
-
-	return strcmp(kind, "cond") == 0 ? "condition" : kind;
-}
-
-static char *lock_text(struct hp_report *report, const struct hp_lock_contest *contest)
-{
-	const struct hp_lock_row *lock = &hp_lock_view(report)->locks.rows[contest->lock];
-	char *name = hp_answer_lock(report, lock);
-	char *text = hp_xprintf("%s %s", kind_text(lock, contest->side), name);
-
-	free(name);
-	return text;
-}
-
 static char *holder_text(struct hp_report *report, const struct hp_lock_contest *contest)
 {
 	const struct hp_lock_row *lock = &hp_lock_view(report)->locks.rows[contest->lock];
@@ -239,7 +222,9 @@ static void contest_add(struct hp_report *report, struct rows *rows,
 	row_add(rows,
 		(struct hp_answer_wait){
 			.who = place_text(report, &contest->at, contest->path),
-			.what = lock_text(report, contest),
+			.what = hp_answer_lock_kind(
+				report, &hp_lock_view(report)->locks.rows[contest->lock],
+				contest->side),
 			.ns = (double)contest->ticks * tick_ns,
 			.most_ns = (double)contest->most * tick_ns,
 			.count = contest->count,

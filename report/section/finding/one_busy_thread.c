@@ -118,13 +118,14 @@ static void finding_add(struct hp_survey *survey, const struct waits *waits,
 	struct hp_finding *finding =
 		hp_finding_add(survey, &hp_rule_one_busy_thread, hp_xstrdup(thread));
 	struct hp_text_cell count, time, busy;
-	char *name = hp_answer_lock(survey->report, lock);
+	char *name = hp_answer_lock_kind(survey->report, lock, waits->most->side);
 	const char *work = work_of(survey, busiest);
 
 	finding->advice =
-		work ? hp_xprintf("One thread does all of %s, and %s waits for it again and again: "
-				  "let more threads do it, or do less for each item.",
-				  work, where)
+		work ? hp_xprintf(
+			       "One thread does most of %s, and %s waits for it again and again: "
+			       "let more threads do it, or do less for each item.",
+			       work, where)
 		     : hp_xprintf("%s waits for %s again and again: let more threads do its "
 				  "work, or do less for each item.",
 				  where, thread);
@@ -152,7 +153,9 @@ static void find(struct hp_survey *survey)
 
 	if (!busiest.first || busiest.first->thread->tid == root || survey->worked < 2 ||
 	    survey->cores < 2 || busiest.first_ns < BUSY_MIN * survey->wall_ns ||
-	    busiest.second_ns > OTHER_MAX * survey->wall_ns)
+	    busiest.second_ns > OTHER_MAX * survey->wall_ns ||
+	    /* On a busy machine, equal threads get little CPU time, all of them. */
+	    busiest.second_ns > OTHER_MAX / BUSY_MIN * busiest.first->ran_ns)
 		return;
 	waits = waits_of(survey, busiest.first->thread->tid);
 	gain = busiest.first_ns * (1 - 1 / survey->cores);
@@ -171,8 +174,9 @@ const struct hp_rule hp_rule_one_busy_thread = {
 		"The first thread, or threads in a function that hands over something (put, push, send "
 		"and the like), wait for a condition or a semaphore, each at least 20 times and for at "
 		"least 30% of the wall time; the thread that signals it is busy for at least 70% of "
-		"it, and no other thread is for more than 30%.  The gain is the busy thread's work "
-		"on all cores, at most those waits.",
+		"it, and no other thread runs for more than 30%, or for three sevenths of the busy "
+		"thread's CPU time.  The gain is the busy thread's work on all cores, at most those "
+		"waits.",
 	.wrong = "The work cannot be divided, or its items depend on each other.",
 	.verify = "Start a second such thread, and compare both with hotpath compare.",
 };

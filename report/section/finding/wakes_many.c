@@ -54,11 +54,11 @@ static void row_add(struct hp_survey *survey, const struct hp_lock_row *row, uin
 	struct hp_finding *finding = hp_finding_add(survey, &hp_rule_wakes_many, hp_xstrdup(name));
 	struct hp_text_cell waits, count, time;
 
-	finding->advice =
-		hp_xprintf("%s wakes %.1f threads each time: if one of them takes the item "
-			   "and the others wait again, signal one (notify_one) instead of "
-			   "all.",
-			   name, (double)waits_of(row) / (double)posts);
+	finding->advice = hp_xprintf(
+		"Condition %s wakes %.1f threads each time: if one of them takes the item "
+		"and the others wait again, signal one (notify_one) instead of "
+		"all.",
+		name, (double)waits_of(row) / (double)posts);
 	finding->facts =
 		hp_xprintf("%s waits for %s wake-ups; %s of CPU time (%.0f%%) to sleep "
 			   "and to wake up threads",
