@@ -226,23 +226,23 @@ static inline bool step(struct hp_walker *walker, const struct hp_cfi_row *row, 
 	return true;
 }
 
+static bool is_on_home(const struct hp_walker *walker, uintptr_t sp)
+{
+	return sp >= walker->home_low && sp < walker->home_high;
+}
+
+/* Of a call's stack. Elsewhere the page of the word below `sp` is readable: the return address was there. */
 static uintptr_t limit_of(const struct hp_walker *walker, uintptr_t sp)
 {
-	if (sp >= walker->home_low && sp < walker->home_high)
-		return walker->home_high;
-	return (sp & ~(uintptr_t)(PAGE - 1)) + PAGE;
+	return is_on_home(walker, sp) ? walker->home_high
+				      : ((sp - 1) & ~(uintptr_t)(PAGE - 1)) + PAGE;
 }
 
 /* From a handler to the interrupted code, which may have been on any other stack. */
 static bool change_stack(struct hp_walker *walker, uintptr_t sp)
 {
-	uintptr_t limit = limit_of(walker, sp);
-
-	if (limit != walker->home_high &&
-	    (!walker->is_readable || !walker->is_readable(limit - PAGE, PAGE)))
-		return false;
-	walker->limit = limit;
-	return true;
+	walker->limit = is_on_home(walker, sp) ? walker->home_high : sp & ~(uintptr_t)(PAGE - 1);
+	return walker->limit == walker->home_high || walker->is_readable;
 }
 
 /* For rules that do not fit in a row: runs the program. */
@@ -469,6 +469,12 @@ static inline uint32_t walk_fresh(struct hp_walker *walker, struct state *s, uin
 	return (uint32_t)(fresh - walker->fresh);
 }
 
+__attribute__((cold)) void hp_walk_forget_rows(struct hp_walker *walker)
+{
+	memset(walker->rows, 0, HP_WALK_PAIR << (64 - walker->row_shift));
+	walker->has_inherited = false;
+}
+
 void hp_walk_settle(struct hp_walker *walker, void *room, uint32_t most)
 {
 	struct hp_walk_frame *outside = room;
@@ -488,6 +494,8 @@ void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 	struct state s;
 
 	walker->limit = limit_of(walker, sp);
+	if (__builtin_expect(walker->limit != walker->home_high && walker->has_inherited, 0))
+		hp_walk_forget_rows(walker);
 	/* If a signal handler jumps out of this function, the trail is invalid. */
 	walker->is_followed = false;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

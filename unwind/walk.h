@@ -105,7 +105,13 @@ struct hp_walker {
 	bool is_cut;	/* more frames than `most` */
 	bool is_proven;	/* the slots prove it */
 	bool has_kept;	/* hp_cfi.has_kept, of `room` */
-	bool has_guessed;	/* a slot's place was taken from a frame pointer that may be any number */
+	/* A slot's place was taken from a frame pointer that may be any number, or from an inherited row. */
+	bool has_guessed;
+	/*
+	 * Rows were made by another process, and may be wrong: they serve on the home stack only, which is
+	 * readable up to its end.
+	 */
+	bool has_inherited;
 	uintptr_t limit;	/* end of readable memory */
 	uint64_t room[HP_CFI_ROOM / 8];
 };
@@ -140,6 +146,9 @@ static inline void hp_walk_keep(struct hp_walker *walker, const struct hp_cfi_ro
 
 /* The frames from the return address `pc` on; sp is its value before that function was called. */
 void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+
+/* Discards all rows, of which some were inherited. */
+void hp_walk_forget_rows(struct hp_walker *walker);
 
 /* Discards the trail of the last walk: code was unmapped. */
 static inline void hp_walk_forget(struct hp_walker *walker)

@@ -8,7 +8,6 @@
 #include "preload/guest/bulky.h"
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
-#include "preload/guest/self.h"
 #include "preload/thread/drop.h"
 #include "preload/thread/state.h"
 #include "util/assert.h"
@@ -60,7 +59,7 @@ void *hp_heap_take(struct hp_heap_local *me, uint64_t size)
 	}
 	at = heap->arena;
 	heap->arena += size;
-	return me->base + at;
+	return hp_heap_at(me, at, size);
 }
 
 struct hp_heap_local *hp_heap_pause(void)

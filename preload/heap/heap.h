@@ -27,6 +27,7 @@
 #include "preload/guest/early.h"
 #include "preload/guest/guest.h"
 #include "preload/guest/free_list.h"
+#include "preload/guest/self.h"
 #include "preload/guest/table.h"
 #include "segment/layout/heap.h"
 #include "segment/layout/process.h"
@@ -212,6 +213,12 @@ static inline bool hp_heap_is_off(void)
 static inline struct hp_site *hp_heap_site(const struct hp_heap_local *me, uint64_t offset)
 {
 	return (struct hp_site *)(me->base + offset);
+}
+
+/* A record that another process may have left; NULL = no such place. */
+static inline void *hp_heap_at(const struct hp_heap_local *me, uint64_t offset, uint64_t size)
+{
+	return hp_segment_at(&hp_segment, offset, size) ? me->base + offset : NULL;
 }
 
 #endif

@@ -3,13 +3,15 @@
  * inherit.c - see inherit.h.
  *
  * Any process of the session may have written what is read here, at any time. A wrong rule makes
- * wrong paths, but the walker reads only the stack, whatever a rule says. Rules of objects without a build-id
- * are not kept: another file may have the same name.
+ * wrong paths, but whatever it says, the walker reads only the home stack (hp_walker.has_inherited).
+ * Rules of objects without a build-id are not kept: another file may have the same name. If two
+ * rules contradict each other, an object was built again with the same build-id, and none is taken.
  */
 #include "preload/heap/inherit.h"
 
+#include <string.h>
+
 #include "preload/guest/pages.h"
-#include "preload/guest/self.h"
 #include "preload/guest/table.h"
 #include "preload/heap/path_table.h"
 #include "preload/thread/module.h"
@@ -19,6 +21,7 @@
 #define HP_RULES_MOST 8192	/* of a heap */
 #define HP_KEPT_WORDS 1024	/* of bits that say which are kept */
 #define HP_RULES_CHUNK 252	/* 4 KiB */
+#define HP_RULES_CHUNKS (HP_RULES_MOST / HP_RULES_CHUNK + 1)
 #define HP_STEPS_FEW 256	/* as soon found in the tree */
 #define HP_SHARE 64	/* of the work is done before the rest is inherited */
 
@@ -48,11 +51,11 @@ static inline bool origin_find(struct origin *origin, uint32_t object)
 /* --- rules --- */
 
 /* NULL = there is none, or no such place in the segment. */
-static struct hp_frame_rules *rules_at(uint64_t at)
+static struct hp_frame_rules *rules_at(const struct hp_heap_local *me, uint64_t at)
 {
-	return hp_segment_at(&hp_segment, at,
-			     sizeof(struct hp_frame_rules) +
-				     HP_RULES_CHUNK * sizeof(struct hp_frame_rule));
+	return hp_heap_at(me, at,
+			  sizeof(struct hp_frame_rules) +
+				  HP_RULES_CHUNK * sizeof(struct hp_frame_rule));
 }
 
 static uint32_t rules_in(const struct hp_frame_rules *rules)
@@ -64,7 +67,7 @@ static uint32_t rules_in(const struct hp_frame_rules *rules)
 
 static struct hp_frame_rules *rules_with_room(struct hp_heap_local *me)
 {
-	struct hp_frame_rules *rules = rules_at(me->oldest->rules);
+	struct hp_frame_rules *rules = rules_at(me, me->oldest->rules);
 
 	if (rules && rules_in(rules) < HP_RULES_CHUNK)
 		return rules;
@@ -163,15 +166,24 @@ static void row_made(struct hp_walker *walker, const struct hp_cfi_row *row)
 
 static uint32_t rules_count(const struct hp_heap_local *me)
 {
-	const struct hp_frame_rules *rules = rules_at(me->oldest->rules);
+	const struct hp_frame_rules *rules = rules_at(me, me->oldest->rules);
 	uint32_t count = 0;
 
-	for (; rules && count < HP_RULES_MOST; rules = rules_at(rules->next))
+	for (uint32_t i = 0; rules && i < HP_RULES_CHUNKS; i++, rules = rules_at(me, rules->next))
 		count += rules_in(rules);
 	return count;
 }
 
-static void rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule,
+/* The row of `pc` that there is already; NULL = none. */
+static const struct hp_cfi_row *row_of(const struct hp_walker *walker, uintptr_t pc)
+{
+	const struct hp_cfi_row *pair = hp_walk_pair(walker, pc);
+
+	return pair[0].pc == pc ? &pair[0] : pair[1].pc == pc ? &pair[1] : NULL;
+}
+
+/* False = it contradicts what is known. */
+static bool rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule,
 		      struct origin *origin)
 {
 	struct hp_cfi_row row = {
@@ -180,15 +192,31 @@ static void rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule
 		.ra_offset = rule->ra_offset,
 		.kind = rule->kind,
 	};
-	const struct hp_cfi_row *pair;
+	const struct hp_cfi_row *known;
 
 	is_kept(me, rule);
-	if (rule->kind >= HP_ROW_NONE || !origin_find(origin, rule->object))
-		return;
+	if (row.kind >= HP_ROW_NONE || !origin_find(origin, rule->object))
+		return true;
 	row.pc = origin->bias + rule->address;
-	pair = hp_walk_pair(&me->walker, row.pc);
-	if (row.pc && pair[0].pc != row.pc && pair[1].pc != row.pc)
-		hp_walk_keep(&me->walker, &row);
+	if (!row.pc)
+		return true;
+	known = row_of(&me->walker, row.pc);
+	if (known)
+		return memcmp(known, &row, sizeof(row)) == 0;
+	hp_walk_keep(&me->walker, &row);
+	return true;
+}
+
+static bool rules_take(struct hp_heap_local *me)
+{
+	struct origin origin = { 0 };
+	const struct hp_frame_rules *rules = rules_at(me, me->oldest->rules);
+
+	for (uint32_t i = 0; rules && i < HP_RULES_CHUNKS; i++, rules = rules_at(me, rules->next))
+		for (uint32_t k = 0; k < rules_in(rules); k++)
+			if (!rule_take(me, &rules->at[k], &origin))
+				return false;
+	return true;
 }
 
 /* More pairs than rules: then few evict each other. */
@@ -203,10 +231,6 @@ static uint32_t rows_bits(uint32_t count)
 
 void hp_inherit_rules(struct hp_heap_local *me)
 {
-	struct origin origin = { 0 };
-	const struct hp_frame_rules *rules;
-	int64_t left = HP_RULES_MOST + HP_RULES_CHUNK;
-
 	if (me->walker.fills < me->rules_count / HP_SHARE)
 		return;
 	me->has_rules = false;
@@ -215,10 +239,9 @@ void hp_inherit_rules(struct hp_heap_local *me)
 	if (rows_bits(me->rules_count) > 64 - me->walker.row_shift)
 		hp_rows_widen(me, rows_bits(me->rules_count));
 	me->fills_seen = me->walker.fills;
-	rules = rules_at(me->oldest->rules);
-	for (; rules && left > 0; rules = rules_at(rules->next), left -= HP_RULES_CHUNK)
-		for (uint32_t i = 0; i < rules_in(rules); i++)
-			rule_take(me, &rules->at[i], &origin);
+	me->walker.has_inherited = me->walker.has_guessed = true;
+	if (!rules_take(me))
+		hp_walk_forget_rows(&me->walker);
 }
 
 /* --- paths --- */
@@ -291,46 +314,67 @@ static void part_take(struct hp_heap_local *me, const struct hashes *hashes,
 		uint64_t hash = hash_step(hashes, part, i, &origin);
 
 		part->of[i] = hash;
-		if (site && hash && me->known_count < hp_known_room(me))
+		if (hash && hp_step_site(me, site) && me->known_count < hp_known_room(me))
 			hp_known_add(me, hp_known_hash(hash, true), site);
 	}
 }
 
-/* False = they do not lie in the order of their age, or have more than `steps`. */
-static bool parts_find(struct hp_heap_local *me, struct hashes *hashes, uint64_t steps)
+static uint64_t offset_of(const struct hp_heap_local *me, const void *record)
 {
-	const struct hp_steps *chunk = me->chunk;
+	return (uint64_t)((const char *)record - me->base);
+}
 
-	for (uint32_t n = hashes->count; chunk && n-- > 0;) {
+struct hp_steps *hp_steps_before(const struct hp_heap_local *me, uint64_t at, uint64_t end,
+				 uint32_t *count)
+{
+	struct hp_steps *chunk = hp_heap_at(me, at, sizeof(*chunk));
+	uint32_t capacity = chunk ? *(const volatile uint32_t *)&chunk->capacity : 0;
+	uint64_t size = sizeof(*chunk) + ((uint64_t)capacity + 1) * sizeof(chunk->at[0]);
+
+	if (!chunk || at >= end || size > end - at || !hp_heap_at(me, at, size))
+		return NULL;
+	*count = atomic_load(&chunk->count);
+	return *count <= capacity ? chunk : NULL;
+}
+
+/* False = there are other steps than `hashes` has room for. */
+static bool parts_find(const struct hp_heap_local *me, struct hashes *hashes, uint64_t steps)
+{
+	uint64_t at = offset_of(me, me->chunk), end = UINT64_MAX;
+
+	for (uint32_t n = hashes->count; n-- > 0;) {
 		struct part *part = &hashes->parts[n];
 
-		part->chunk = chunk;
-		part->first = (uint32_t)((uint64_t)((const char *)chunk->at - me->base) /
-					 sizeof(struct hp_step));
-		part->count = atomic_load(&chunk->count);
-		if (part->count > steps || (n + 1 < hashes->count && part->first >= part[1].first))
+		part->chunk = hp_steps_before(me, at, end, &part->count);
+		if (!part->chunk || part->count > steps)
 			return false;
+		part->first = (uint32_t)(offset_of(me, part->chunk->at) / sizeof(struct hp_step));
 		steps -= part->count;
 		part->of = hashes->of + steps;
-		chunk = chunk->next ? (const struct hp_steps *)(me->base + chunk->next) : NULL;
+		end = at;
+		at = part->chunk->next;
 	}
 	return true;
 }
 
 static void steps_count(const struct hp_heap_local *me, uint32_t *chunks, uint64_t *steps)
 {
-	const struct hp_steps *chunk = me->chunk;
+	uint64_t at = me->chunk ? offset_of(me, me->chunk) : 0, end = UINT64_MAX;
+	const struct hp_steps *chunk;
+	uint32_t count;
 
-	for (*chunks = 0, *steps = 0; chunk; ++*chunks) {
-		*steps += atomic_load(&chunk->count);
-		chunk = chunk->next ? (const struct hp_steps *)(me->base + chunk->next) : NULL;
+	for (*chunks = 0, *steps = 0; (chunk = hp_steps_before(me, at, end, &count)); ++*chunks) {
+		*steps += count;
+		end = at;
+		at = chunk->next;
 	}
 }
 
 /* For all of the heap's paths. */
 static bool known_has_room(struct hp_heap_local *me, uint64_t steps)
 {
-	uint64_t paths = me->heap->site_count < steps ? me->heap->site_count : steps;
+	uint64_t sites = *(const volatile uint64_t *)&me->heap->site_count;
+	uint64_t paths = sites < steps ? sites : steps;
 	uint32_t bits = 64 - me->known_shift;
 
 	while ((UINT64_C(3) << bits) / 4 < paths)
@@ -348,8 +392,6 @@ void hp_inherit_paths(struct hp_heap_local *me)
 		return;
 	me->steps_left = 0;
 	steps_count(me, &hashes.count, &steps);
-	if (steps > hp_segment.size / sizeof(struct hp_step))
-		return;
 	size = hashes.count * sizeof(*hashes.parts) + steps * sizeof(*hashes.of);
 	room = hp_pages(size);
 	if (!room)

@@ -188,10 +188,11 @@ static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
 
 	if (!entries)
 		return false;
-	if (!hp_table_widen(me, (void **)&me->index, &me->index_shift,
-			    HP_PATH_WAYS * sizeof(*me->index), bits) ||
-	    !hp_table_widen(me, (void **)&me->numbers, &me->numbers_shift, sizeof(*me->numbers),
-			    numbers_bits(size)))
+	/* The index last, as its mask changes with it. Empty numbers lead to no entry. */
+	if (!hp_table_widen(me, (void **)&me->numbers, &me->numbers_shift, sizeof(*me->numbers),
+			    numbers_bits(size)) ||
+	    !hp_table_widen(me, (void **)&me->index, &me->index_shift,
+			    HP_PATH_WAYS * sizeof(*me->index), bits))
 		return false;
 	me->index_mask =
 		(uint32_t)(hp_table_size(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)) -
@@ -458,7 +459,7 @@ static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *
 		return step;
 	if (!steps_have_room(me))
 		return NULL;
-	if (!me->chunk || count == me->chunk->capacity) {
+	if (!me->chunk || count >= me->chunk->capacity) {
 		if (!chunk_new(me))
 			return NULL;
 		count = 0;
@@ -559,10 +560,8 @@ static struct hp_site *site_of_step(struct hp_heap_local *me, struct hp_step *st
 {
 	struct hp_site *site = NULL;
 
-	if (step && step->site)
-		return hp_heap_site(me, (uint64_t)step->site * HP_LINE);
 	if (step)
-		site = site_new(me, step);
+		site = step->site ? hp_step_site(me, step->site) : site_new(me, step);
 	if (site)
 		return site;
 	me->heap->folded_sites++;
@@ -731,15 +730,8 @@ struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_fra
 
 /* --- life --- */
 
-static struct hp_steps *chunk_at(const struct hp_heap_local *me, uint64_t at)
+static bool adopt_chunk(struct hp_heap_local *me, const struct hp_steps *chunk, uint32_t count)
 {
-	return at ? (struct hp_steps *)(me->base + at) : NULL;
-}
-
-static bool adopt_chunk(struct hp_heap_local *me, const struct hp_steps *chunk)
-{
-	uint32_t count = atomic_load(&chunk->count);
-
 	for (uint32_t i = 0; i < count; i++) {
 		const struct hp_step *step = &chunk->at[i];
 		uint32_t id = id_of(me, step);
@@ -765,23 +757,50 @@ static bool steps_expect(struct hp_heap_local *me, uint64_t count)
 	       hp_table_widen(me, (void **)&me->steps, &me->step_shift, sizeof(*me->steps), bits);
 }
 
+/* Chunks of steps, the newest first. */
+struct chunks {
+	uint64_t at;	/* of the next one */
+	uint64_t end;	/* it lies before this */
+	uint32_t count;	/* of the last one's steps */
+};
+
+static struct chunks chunks_of(const struct hp_heap_local *me)
+{
+	return (struct chunks){
+		.at = atomic_load_explicit(&me->heap->steps, memory_order_acquire),
+		.end = UINT64_MAX,
+	};
+}
+
+static struct hp_steps *chunks_next(const struct hp_heap_local *me, struct chunks *chunks)
+{
+	struct hp_steps *chunk = hp_steps_before(me, chunks->at, chunks->end, &chunks->count);
+
+	if (chunk) {
+		chunks->end = chunks->at;
+		chunks->at = chunk->next;
+	}
+	return chunk;
+}
+
 /* Steps that an earlier process of this executable made are found again. */
 static bool adopt(struct hp_heap_local *me)
 {
-	struct hp_steps *newest =
-		chunk_at(me, atomic_load_explicit(&me->heap->steps, memory_order_acquire));
+	struct chunks chunks = chunks_of(me);
 	struct hp_steps *chunk, *oldest = NULL;
 	uint64_t count = 0;
 
-	me->chunk = newest;
-	for (chunk = newest; chunk; chunk = chunk_at(me, chunk->next)) {
-		count += atomic_load(&chunk->count);
+	while ((chunk = chunks_next(me, &chunks))) {
+		if (!me->chunk)
+			me->chunk = chunk;
 		oldest = chunk;
+		count += chunks.count;
 	}
 	if (!steps_expect(me, count))
 		return false;
-	for (chunk = newest; chunk; chunk = chunk_at(me, chunk->next))
-		if (!adopt_chunk(me, chunk))
+	chunks = chunks_of(me);
+	while ((chunk = chunks_next(me, &chunks)))
+		if (!adopt_chunk(me, chunk, chunks.count))
 			return false;
 	hp_inherit_begin(me, oldest, count);
 	return true;
@@ -812,8 +831,7 @@ static bool other_init(struct hp_heap_local *me)
 	struct hp_site *site = NULL;
 
 	if (step)
-		site = step->site ? hp_heap_site(me, (uint64_t)step->site * HP_LINE)
-				  : site_new(me, step);
+		site = step->site ? hp_step_site(me, step->site) : site_new(me, step);
 	if (site)
 		me->heap->other = (uint64_t)((char *)site - me->base);
 	return site != NULL;

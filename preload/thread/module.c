@@ -23,6 +23,7 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/self.h"
 #include "preload/thread/process.h"
+#include "util/hash.h"
 
 /* glibc's struct dl_find_object; not in the headers of older ones. */
 struct find_object {
@@ -149,27 +150,67 @@ static uint32_t note_build_id(const char *note, const char *end, uint8_t id[32])
 	return 0;
 }
 
-static uint32_t build_id(const struct found *found, uint8_t id[32])
+/* What tells an object from others. */
+struct identity {
+	const char *path;
+	uint8_t id[32];	/* the build-id */
+	uint32_t id_size;
+	uint64_t shape;	/* see hp_object */
+};
+
+/* The program headers; NULL = they are not there. */
+static const ElfW(Phdr) * headers_of(const struct found *found)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)found->begin;
-	const ElfW(Phdr) * p;
 
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(*p) ||
-	    header->e_phoff > 4096 || header->e_phnum > 64)
-		return 0;
-	p = (const ElfW(Phdr) *)(found->begin + header->e_phoff);
+	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff > 4096 ||
+	    header->e_phnum > 64)
+		return NULL;
+	return (const ElfW(Phdr) *)(found->begin + header->e_phoff);
+}
+
+/* NULL = not within the object. */
+static const char *part_of(const struct found *found, const ElfW(Phdr) * p)
+{
+	uintptr_t begin = found->bias + p->p_vaddr;
+	bool is_inside =
+		begin >= found->begin && begin <= found->end && p->p_memsz <= found->end - begin;
+
+	return is_inside ? (const char *)begin : NULL;
+}
+
+static void build_id(const struct found *found, const ElfW(Phdr) * p, struct identity *identity)
+{
+	const char *note = part_of(found, p);
+
+	if (note && !identity->id_size)
+		identity->id_size = note_build_id(note, note + p->p_memsz, identity->id);
+}
+
+/* Sizes in the file's headers: another build of it hardly has the same ones. */
+static uint64_t shape_of(const ElfW(Ehdr) * header, const ElfW(Phdr) * p)
+{
+	uint64_t hash = hp_hash_add(header->e_entry, header->e_shoff);
+
 	for (int i = 0; i < header->e_phnum; i++) {
-		const char *note = (const char *)(found->bias + p[i].p_vaddr);
-		uint32_t size;
-
-		if (p[i].p_type != PT_NOTE || (uintptr_t)note < found->begin ||
-		    (uintptr_t)note + p[i].p_memsz > found->end)
-			continue;
-		size = note_build_id(note, note + p[i].p_memsz, id);
-		if (size)
-			return size;
+		hash = hp_hash_add(hash, p[i].p_vaddr);
+		hash = hp_hash_add(hash, (uint64_t)p[i].p_type << 32 ^ p[i].p_memsz);
 	}
-	return 0;
+	return hash | 1;
+}
+
+static void identify(const struct found *found, struct identity *identity)
+{
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)found->begin;
+	const ElfW(Phdr) *p = headers_of(found);
+
+	if (!p)
+		return;
+	for (int i = 0; i < header->e_phnum; i++)
+		if (p[i].p_type == PT_NOTE)
+			build_id(found, &p[i], identity);
+	identity->shape = shape_of(header, p);
 }
 
 static uint64_t text_new(const char *bytes, size_t length)
@@ -190,17 +231,24 @@ uint64_t hp_text_new(const char *bytes, size_t length)
 	return text_new(bytes, length);
 }
 
-static struct hp_object *object_known(const char *path, const uint8_t *id, uint32_t id_size)
+static bool is_same(const struct hp_object *object, const struct identity *identity)
+{
+	const struct hp_text *text =
+		(const struct hp_text *)((char *)hp_segment.header + object->path);
+
+	return object->shape == identity->shape && object->build_id_size == identity->id_size &&
+	       memcmp(object->build_id, identity->id, identity->id_size) == 0 && object->path &&
+	       strcmp(text->bytes, identity->path) == 0;
+}
+
+static struct hp_object *object_known(const struct identity *identity)
 {
 	uint64_t at = atomic_load_explicit(&hp_segment.header->objects, memory_order_acquire);
 
 	while (at) {
 		struct hp_object *o = (struct hp_object *)((char *)hp_segment.header + at);
-		const struct hp_text *text =
-			(const struct hp_text *)((char *)hp_segment.header + o->path);
 
-		if (o->build_id_size == id_size && memcmp(o->build_id, id, id_size) == 0 &&
-		    o->path && strcmp(text->bytes, path) == 0)
+		if (is_same(o, identity))
 			return o;
 		at = o->next;
 	}
@@ -209,11 +257,12 @@ static struct hp_object *object_known(const char *path, const uint8_t *id, uint3
 
 static uint64_t object_at(const struct found *found, const char *path)
 {
-	uint8_t id[32] = { 0 };
-	uint32_t id_size = build_id(found, id);
-	struct hp_object *object = object_known(path, id, id_size);
+	struct identity identity = { .path = path };
+	struct hp_object *object;
 	uint64_t offset;
 
+	identify(found, &identity);
+	object = object_known(&identity);
 	if (object)
 		return hp_segment_offset(&hp_segment, object);
 	offset = hp_segment_take(&hp_segment, sizeof(*object), HP_LINE);
@@ -221,8 +270,9 @@ static uint64_t object_at(const struct found *found, const char *path)
 	if (!object)
 		return 0;
 	object->kind = HP_OBJECT_ELF;
-	object->build_id_size = id_size;
-	memcpy(object->build_id, id, sizeof(id));
+	object->build_id_size = identity.id_size;
+	memcpy(object->build_id, identity.id, sizeof(identity.id));
+	object->shape = identity.shape;
 	object->path = text_new(path, strlen(path));
 	hp_list_push(&hp_segment.header->objects, offset, &object->next);
 	return offset;

@@ -163,7 +163,8 @@ struct hp_object {
 	uint32_t user;	/* sampler, before `has_user`: one that may do less than the session */
 	uint32_t group;
 	uint32_t reserved0;
-	uint64_t reserved[4];
+	uint64_t shape;	/* library: hash of the file's headers, as builds may have one build-id; 0 = unknown */
+	uint64_t reserved[3];
 };
 
 /*

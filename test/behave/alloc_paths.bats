@@ -228,3 +228,30 @@ calls_of()
 	echo "asked: $(wc -l <"$T/trace"), walked: $(sites 's["paths_walked"]')"
 	[ "$(wc -l <"$T/trace")" -lt 500 ]
 }
+
+# Later processes of a session inherit unwinding rules, which another build's are not.
+@test "paths: of another build with the same name and build-id in one session" {
+	cd "$BATS_TEST_TMPDIR"
+	for build in "old -DFRAME(n)=200+16*n" "frames -DFRAME(n)=200+16*(100-n)" \
+		"code -DFRAME(n)=200+16*n -DEXTRA=room[2]=1"; do
+		gcc -O1 -Wl,--build-id=0x00112233445566778899aabbccddeeff00112233 \
+			-o $build "$ROOT/test/behave/programs/alloc_frames.c"
+	done
+	# As large, with each function at its place: only the frames differ.
+	[ "$(size old)" = "$(size frames | sed 's/frames/old/')" ]
+	for new in frames code; do
+		cp old app
+		"$HP_RUN" sh -c './app 1 1; ./app 1 1; ./app 1 1; cat $0 >app; ./app 7 1000; ./app 7 1000' $new
+		python3 - "$T/report" <<'END'
+import json, sys
+s = json.load(open(sys.argv[1]))["alloc_sites"]
+assert s["paths_incomplete"] == 0, s["paths_incomplete"]
+whole = {}
+for row in s["raw"]:
+    names = [frame["function"] for frame in row["frames"]]
+    if names[0] == "take" and names[2] == "main" and row["total_bytes"] >= 14000:
+        whole[names[1]] = row["total_bytes"]
+assert len(whole) == 90, sorted(whole)
+END
+	done
+}

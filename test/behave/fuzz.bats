@@ -64,6 +64,10 @@ flip()
 	replay cfi
 }
 
+@test "fuzz: heaps that an earlier process left" {
+	replay inherit
+}
+
 @test "fuzz: records of perf" {
 	replay perf
 }

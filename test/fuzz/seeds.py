@@ -219,6 +219,46 @@ def tick(folder):
         write(folder, name, struct.pack("<4Q", head, 0, 0, 100) + struct.pack(f"<{len(words)}Q", *words))
 
 
+def inherit(folder):
+    heap_at, objects = 8192, (5120, 5248)
+    steps_at = heap_at + 704
+    rules_at = steps_at + 64 + 16 * 16
+
+    # Steps that nobody filled overlap the rules: so an input is small.
+    def heap(capacity=400, count=300, following=0, rules=250, site=1024):
+        head = bytearray(704)
+        struct.pack_into("<QQ", head, 112, steps_at, 16)
+        steps = struct.pack("<QIIQ40x", following, capacity, count, rules_at)
+        steps += struct.pack("<4I", 0, 0, 1, site)
+        first = steps_at // 16 + 4
+        for i in range(15):
+            steps += struct.pack("<4I", first + i if i else 0, objects[i & 1] // 64, 256 + i, 1024 + 2 * i)
+        return bytes(head) + steps + struct.pack("<QII48x", 0 if rules else rules_at, 252, rules)
+
+    # Of each kind some that lead to the next page.
+    def rules(kinds):
+        return b"".join(struct.pack("<IIihbB", objects[i & 1] // 64, i // 2, 32 + (4096 if i % 16 == 0 else i % 3 * 8),
+                                    -2 if i % 4 else 0, -1, kinds[i // 2 % len(kinds)]) for i in range(256))
+
+    code = [0x40000000 | (i & 1) << 29 | i % 96 for i in range(192)]
+    stack = struct.pack("<192I", *(i * 32 % 4096 + 64 if i % 5 == 4 else at for i, at in enumerate(code)))
+
+    def numbers(how):
+        return bytes([31, how, how == 3, 0, 0, 0, 0, 0, 8, 30, 7, 200, 16, 140, 255, 90])
+
+    for name, how, kinds in (("home", 3, (0,)), ("apart", 0, (0, 1)), ("first", 1, (0, 1, 2)), ("odd", 3, (0, 3, 4)),
+                             ("pointers", 3, (1, 0, 1, 2)), ("end", 0, (0,))):
+        write(folder, name, numbers(how) + stack + heap() + rules(kinds))
+    short = bytes([31, 3, 0, 0, 0, 0, 0, 0, 8, 30, 7, 120, 16, 40, 25, 90])
+    write(folder, "shorter", short + struct.pack("<192I", *code) + heap() + rules((0,)))
+    for none in range(8, 24):
+        data = bytes([31, 3, 1, none, 0]) + numbers(3)[5:] + struct.pack("<192I", *code)
+        write(folder, f"none{none}", data + heap() + rules((0,)))
+    for name, bad in (("itself", heap(following=steps_at, rules=0)), ("large", heap(capacity=2**32 - 1, count=2**32 - 2)),
+                      ("beyond", heap(count=2**30)), ("site", heap(site=2**32 - 1))):
+        write(folder, name, numbers(3) + stack + bad + rules((0,)))
+
+
 if __name__ == "__main__":
-    for make in (cfi, perf, kept, segment, mcp, http, console, compare, samply, elf, tick):
+    for make in (cfi, perf, kept, segment, mcp, http, console, compare, samply, elf, tick, inherit):
         make(f"{sys.argv[1]}/{make.__name__}")
