@@ -336,13 +336,13 @@ static uint64_t peak_of(const struct hp_account *account, const struct rusage *u
 	return peak_kb > account->base_peak_kb ? peak_kb : image_peak_kb();
 }
 
-void hp_account_end(const struct hp_process *process, const struct rusage *usage,
-		    const struct rusage *children)
+uint64_t hp_account_end(const struct hp_process *process, const struct rusage *usage,
+			const struct rusage *children)
 {
 	struct hp_account *account = account_of(process);
 
 	if (!account)
-		return;
+		return (uint64_t)usage->ru_maxrss;
 	account->cpu_ns = beyond(cpu_of(usage), account->base_cpu_ns);
 	account->minor_faults = beyond((uint64_t)usage->ru_minflt, account->base_minor);
 	account->major_faults = beyond((uint64_t)usage->ru_majflt, account->base_major);
@@ -356,4 +356,5 @@ void hp_account_end(const struct hp_process *process, const struct rusage *usage
 		.start_ticks = hp_ticks_about(),
 	};
 	account->switches = (uint32_t)(usage->ru_nvcsw + usage->ru_nivcsw);
+	return account->peak_rss_kb;
 }

@@ -48,8 +48,8 @@ void hp_account_open(struct hp_process *process, const struct hp_account_begin *
  */
 void hp_account_waited(uint32_t pid, int status);
 
-/* The image ends, by exec or finally. */
-void hp_account_end(const struct hp_process *process, const struct rusage *usage,
-		    const struct rusage *children);
+/* The image ends, by exec or finally.  Returns its own peak RSS in KiB, 0 = unknown. */
+uint64_t hp_account_end(const struct hp_process *process, const struct rusage *usage,
+			const struct rusage *children);
 
 #endif

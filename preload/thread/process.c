@@ -384,11 +384,14 @@ static void end_confined(uint32_t ending, int code)
 	atomic_store_explicit(&hp_self->process->ending, ending, memory_order_release);
 }
 
-/* Includes reaped children, since killed or unrecorded ones leave no data. */
-static void note_peak(struct hp_process *process, const struct rusage *usage)
+/*
+ * Includes reaped children, since killed or unrecorded ones leave no data.  Of the process itself
+ * only images of the session: the kernel's figure includes the program that started the first one.
+ */
+static void note_peak(struct hp_process *process, uint64_t peak_kb)
 {
-	if ((uint64_t)usage->ru_maxrss > process->peak_rss_kb)
-		process->peak_rss_kb = (uint64_t)usage->ru_maxrss;
+	if (peak_kb > process->peak_rss_kb)
+		process->peak_rss_kb = peak_kb;
 }
 
 void hp_self_end(uint32_t ending, int code)
@@ -410,14 +413,13 @@ void hp_self_end(uint32_t ending, int code)
 	if (atomic_load_explicit(&process->ending, memory_order_relaxed) != HP_ENDING_NONE)
 		return;
 	if (syscall(SYS_getrusage, RUSAGE_CHILDREN, &children) == 0)
-		note_peak(process, &children);
+		note_peak(process, (uint64_t)children.ru_maxrss);
 	if (syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0) {
-		hp_account_end(process, &usage, &children);
+		note_peak(process, hp_account_end(process, &usage, &children));
 		process->cpu_ns =
 			process->folded_cpu_ns +
 			(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
 			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-		note_peak(process, &usage);
 	}
 	/* The kernel keeps counting, so the next record includes everything. */
 	if (ending == HP_ENDING_DROP)

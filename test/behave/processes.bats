@@ -119,6 +119,24 @@ reported()
 	reported 'rows["child"]["minor_faults"] + rows["child"]["major_faults"] >= 5 * 16'
 }
 
+# The kernel keeps the largest size across vfork and exec.
+@test "processes: the peak RSS is the program's own, not that of a larger one that started it" {
+	cat >"$BATS_TEST_TMPDIR/start.py" <<-'EOF'
+		import subprocess, sys, os
+		large = b"x" * 90000000
+		subprocess.run([sys.argv[2], sys.argv[3]], env=dict(os.environ, LD_PRELOAD=sys.argv[1],
+			HOTPATH_OUTPUT_FORMAT="json", HOTPATH_OUTPUT_PATH=sys.argv[4]), check=True)
+		child = int(subprocess.run(["awk", "/VmHWM/ { print $2 }", "/proc/self/status"],
+			capture_output=True, check=True).stdout)
+		print(child * 1024)
+	EOF
+	own=$(python3 "$BATS_TEST_TMPDIR/start.py" "$HP_LIB" "$(command -v awk)" 'BEGIN { exit 0 }' "$T/report")
+	peak=$(jq .summary.peak_rss_bytes "$T/report")
+	echo "awk without us $own, with us $peak"
+	[ "$peak" -gt 0 ]
+	[ "$peak" -lt $((own + 40000000)) ]
+}
+
 @test "processes: exit codes, and how many failed" {
 	cat >"$BATS_TEST_TMPDIR/go" <<-'EOF'
 		"$T/child" 0 0 0
