@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_finding_test.c - names of functions show the kind of work, and others do not.
+ * report_finding_test.c - names of functions show the kind of work, and others do not; shares have the
+ * error of the table.
  */
+#include "report/section/cpu/cpu.h"
+#include "report/section/finding/rule.h"
 #include "report/section/finding/sign.h"
 #include "test/test.h"
 
@@ -87,4 +90,46 @@ TEST(findings, the_kernel_copies_data_or_begins_a_call)
 	CHECK(has(hp_signs_of_kernel("asm_exc_page_fault"), HP_SIGN_FAULT));
 	CHECK(has(hp_signs_of_call("do_syscall_64"), HP_SIGN_CALL));
 	CHECK(!has(hp_signs_of_call("_copy_to_iter"), HP_SIGN_CALL));
+}
+
+/* --- the error of a share --- */
+
+static struct hp_survey sampled(double samples, double missed)
+{
+	return (struct hp_survey){ .cpu_ns = 1e9, .effective = samples, .missed = missed };
+}
+
+TEST(findings, a_threshold_holds_with_the_error_of_the_samples)
+{
+	struct hp_survey many = sampled(10000, 0), few = sampled(50, 0);
+
+	CHECK(hp_survey_is_part(&many, 1.2e8, 0.1));
+	CHECK(!hp_survey_is_part(&few, 1.2e8, 0.1));
+	CHECK(hp_survey_is_part(&few, 2.5e8, 0.1));
+	CHECK(!hp_survey_is_part(&many, 1e8, 0.1));
+}
+
+/* 73 % of the samples were 63 % of the CPU time: see section/cpu/share.c. */
+TEST(findings, a_share_has_the_error_of_the_table)
+{
+	struct hp_survey half = sampled(1000, 0.46), all = sampled(1000, 0.004);
+	double error = hp_cpu_share_error(0.73, 1000, 0.46);
+	struct hp_text_cell cell;
+
+	CHECK_EQ((uint64_t)hp_survey_error(&half, 7.3e8), (uint64_t)(error * 1e9));
+	CHECK(!hp_survey_is_part(&half, 7.3e8, 0.4));
+	CHECK(hp_survey_is_part(&half, 7.3e8, 0.35));
+	CHECK(hp_survey_is_part(&all, 7.3e8, 0.7));
+	CHECK_STR(hp_survey_share(&half, 7.3e8, &cell), "73%, accurate to 36 points");
+	CHECK_STR(hp_survey_share(&all, 7.3e8, &cell), "73%");
+	CHECK_STR(hp_survey_accuracy(&all, 7.3e8, &cell), "");
+}
+
+TEST(findings, without_samples_no_share_is_known)
+{
+	struct hp_survey none = sampled(0, 0);
+	struct hp_text_cell cell;
+
+	CHECK(hp_survey_error(&none, 1e8) <= 0);
+	CHECK_STR(hp_survey_share(&none, 1e8, &cell), "0%");
 }

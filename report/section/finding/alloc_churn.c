@@ -138,7 +138,7 @@ static void find(struct hp_survey *survey)
 	uint64_t blocks;
 
 	if (!row || !hp_site_is_named(survey, row) || !hp_survey_has_samples(survey) ||
-	    sum->count < BLOCKS_MIN || allocator < CPU_MIN * survey->cpu_ns)
+	    sum->count < BLOCKS_MIN || !hp_survey_is_part(survey, allocator, CPU_MIN))
 		return;
 	blocks = hp_site_function_blocks(survey, row);
 	share = (double)blocks / (double)survey->answer->heap_blocks;

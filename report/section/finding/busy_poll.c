@@ -74,7 +74,7 @@ static double gain_of(const struct hp_survey *survey, const struct hp_cost *cost
 static void find(struct hp_survey *survey)
 {
 	struct hp_owned most;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	const struct hp_cost *cost;
 	double ns, all, gain;
 	char *where;
@@ -85,7 +85,7 @@ static void find(struct hp_survey *survey)
 	ns = (double)most.ns;
 	cost = most.function == HP_NONE ? NULL : hp_survey_cost(survey, most.function);
 	all = cost ? (double)cost->ns : 0;
-	if (!cost || most.samples < HP_RULE_SAMPLES_OF || ns < CPU_MIN * survey->cpu_ns ||
+	if (!cost || most.samples < HP_RULE_SAMPLES_OF || !hp_survey_is_part(survey, ns, CPU_MIN) ||
 	    ns < FUNCTION_MIN * all || data_ns(survey) > DATA_MAX * ns ||
 	    waited_ns(survey, most.function) > BLOCKED_MAX * ns)
 		return;
@@ -97,8 +97,8 @@ static void find(struct hp_survey *survey)
 			   "for it: give its poll, select or epoll_wait a longer timeout than 0. "
 			   "If it has one, it watches something that is always ready.",
 			   where),
-		hp_xprintf("%s of CPU time (%.0f%%) in these calls, which hardly wait",
-			   hp_format_time(&time, ns), 100 * ns / survey->cpu_ns),
+		hp_xprintf("%s of CPU time (%s) in these calls, which hardly wait",
+			   hp_format_time(&time, ns), hp_survey_share(survey, ns, &share)),
 		gain, HP_LIKELY);
 	free(where);
 }

@@ -25,13 +25,13 @@ static void find(struct hp_survey *survey)
 	for (size_t i = 0; i < survey->cost_count; i++) {
 		const struct hp_cost *cost = &survey->costs[i];
 		struct hp_finding *finding;
-		struct hp_text_cell time;
+		struct hp_text_cell time, share;
 		double ns = (double)cost->leaf_ns;
 		double gain = hp_survey_worth(survey, ns);
 		char *where;
 
 		if (!hp_survey_has_samples(survey) || cost->samples < HP_RULE_SAMPLES_OF ||
-		    ns < CPU_MIN * survey->cpu_ns || !hp_cost_is_named(survey, cost) ||
+		    !hp_survey_is_part(survey, ns, CPU_MIN) || !hp_cost_is_named(survey, cost) ||
 		    !is_wait(survey, cost))
 			continue;
 		finding = hp_finding_add_function(survey, &hp_rule_busy_wait, cost->function);
@@ -39,9 +39,10 @@ static void find(struct hp_survey *survey)
 		finding->advice = hp_xprintf("%s may be waiting in a loop: sleep until there is "
 					     "something to do.",
 					     where);
-		finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in its own code; its name "
-					    "suggests that it waits",
-					    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+		finding->facts =
+			hp_xprintf("%s of CPU time (%s) in its own code; its name "
+				   "suggests that it waits",
+				   hp_format_time(&time, ns), hp_survey_share(survey, ns, &share));
 		/* With a spare core, a spinning thread delays nobody. */
 		finding->gain_ns =
 			survey->is_full && !survey->is_serial && hp_survey_is_worth(survey, gain)

@@ -235,7 +235,7 @@ static void pair_add(struct hp_survey *survey, const struct pair *pair)
 	double ns = (double)pair->ns, around = callee_ns(survey, pair);
 	double all = hp_survey_cpu_of(survey, pair->function), gain;
 	struct hp_finding *finding;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	char *where, *callee;
 	size_t known_at;
 
@@ -250,8 +250,8 @@ static void pair_add(struct hp_survey *survey, const struct pair *pair)
 	known_at = known_of(callee);
 	finding->advice = advice_of(where, callee, pair->call);
 	finding->facts =
-		hp_xprintf("%s of CPU time (%.0f%%) in the kernel's %s", hp_format_time(&time, ns),
-			   100 * ns / survey->cpu_ns, pair->call);
+		hp_xprintf("%s of CPU time (%s) in the kernel's %s", hp_format_time(&time, ns),
+			   hp_survey_share(survey, ns, &share), pair->call);
 	finding->gain_ns = gain;
 	finding->confidence = known_at < KNOWN ? known[known_at].confidence : HP_LIKELY;
 	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, pair->function),
@@ -278,7 +278,7 @@ static void find(struct hp_survey *survey)
 			stack_add(pairs, survey, i);
 	most = most_of(pairs);
 	if (most && most->samples >= HP_RULE_SAMPLES_OF &&
-	    (double)most->ns >= CPU_MIN * survey->cpu_ns && is_again(survey, most))
+	    hp_survey_is_part(survey, (double)most->ns, CPU_MIN) && is_again(survey, most))
 		pair_add(survey, most);
 	for (size_t i = 0; i < pairs->count; i++)
 		free(pairs->list[i].call);

@@ -66,11 +66,12 @@ static void find(struct hp_survey *survey)
 	const struct hp_cost *most = hp_cost_most(survey, HP_SIGN_CONNECT);
 	double ns = most ? (double)most->marked_ns[HP_SIGN_CONNECT] : 0, gain;
 	struct hp_finding *finding;
-	struct hp_text_cell time, count;
+	struct hp_text_cell time, count, share;
 	uint64_t pieces;
 	char *where;
 
-	if (!most || ns < CPU_MIN * survey->cpu_ns || ns < FUNCTION_MIN * (double)most->ns)
+	if (!most || !hp_survey_is_part(survey, ns, CPU_MIN) ||
+	    ns < FUNCTION_MIN * (double)most->ns)
 		return;
 	gain = gain_of(survey, most);
 	pieces = hp_again_marked(survey, most->function, HP_SIGN_BIT(HP_SIGN_CONNECT));
@@ -81,9 +82,9 @@ static void find(struct hp_survey *survey)
 	finding->advice = hp_xprintf("%s makes a connection for each item: if it is to the same "
 				     "peer, keep it open.",
 				     where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in connect; the samples show at least "
+	finding->facts = hp_xprintf("%s of CPU time (%s) in connect; the samples show at least "
 				    "%s separate times",
-				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns,
+				    hp_format_time(&time, ns), hp_survey_share(survey, ns, &share),
 				    hp_format_count(&count, pieces));
 	finding->gain_ns = gain;
 	finding->confidence = HP_POSSIBLE;

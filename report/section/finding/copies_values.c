@@ -49,11 +49,11 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost, doubl
 	struct hp_finding *finding =
 		hp_finding_add_function(survey, &hp_rule_copies_values, cost->function);
 	char *where = hp_finding_where(finding), *class = class_of(survey, cost->value);
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 
 	finding->advice = advice_of(cost, where, class);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) making and destroying the copies",
-				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+	finding->facts = hp_xprintf("%s of CPU time (%s) making and destroying the copies",
+				    hp_format_time(&time, ns), hp_survey_share(survey, ns, &share));
 	finding->gain_ns = hp_survey_worth_hooked(survey, ns, (double)cost->value_hooks_ns);
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, cost->value),
@@ -70,7 +70,7 @@ static void find(struct hp_survey *survey)
 	if (!cost)
 		return;
 	ns = (double)cost->marked_ns[HP_SIGN_VALUE];
-	if (ns >= CPU_MIN * survey->cpu_ns &&
+	if (hp_survey_is_part(survey, ns, CPU_MIN) &&
 	    hp_survey_is_worth(survey, hp_survey_worth(survey, ns)) &&
 	    (double)cost->marked_ns[HP_SIGN_COPIED] >= COPIED_MIN * ns)
 		cost_add(survey, cost, ns);

@@ -38,10 +38,10 @@ static void find(struct hp_survey *survey)
 	const struct hp_cost *most = hp_cost_most(survey, HP_SIGN_THROW);
 	double removed, ns = most ? thrown_ns(survey, &removed) : 0, gain;
 	struct hp_finding *finding;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	char *where;
 
-	if (!most || ns < CPU_MIN * survey->cpu_ns)
+	if (!most || !hp_survey_is_part(survey, ns, CPU_MIN))
 		return;
 	gain = hp_survey_worth(survey, removed);
 	if (!hp_survey_is_worth(survey, gain) ||
@@ -52,8 +52,8 @@ static void find(struct hp_survey *survey)
 	finding->advice = hp_xprintf("%s throws exceptions again and again: return a value for "
 				     "what happens often.",
 				     where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) to throw and catch them",
-				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+	finding->facts = hp_xprintf("%s of CPU time (%s) to throw and catch them",
+				    hp_format_time(&time, ns), hp_survey_share(survey, ns, &share));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(

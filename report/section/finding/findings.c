@@ -187,6 +187,7 @@ static const struct hp_answer_cpu *most_of(const struct hp_survey *survey)
 static char *computing_text(const struct hp_survey *survey)
 {
 	const struct hp_answer_cpu *most = most_of(survey);
+	struct hp_text_cell accuracy;
 	double ns = whole_ns(survey, most);
 	double saved = hp_survey_worth(survey, ns) / survey->wall_ns;
 	char *callee = callee_text(most);
@@ -194,9 +195,9 @@ static char *computing_text(const struct hp_survey *survey)
 			      ? hp_xprintf("; a fix there can save at most %.0f%% of the run",
 					   100 * saved)
 			      : hp_xstrdup("");
-	char *text =
-		hp_xprintf("it computes%s.  %s has %.0f%% of the CPU time%s%s.", cores_text(survey),
-			   most->name, 100 * ns / survey->cpu_ns, callee, bound);
+	char *text = hp_xprintf("it computes%s.  %s has %.0f%% of the CPU time%s%s%s.",
+				cores_text(survey), most->name, 100 * ns / survey->cpu_ns,
+				hp_survey_accuracy(survey, ns, &accuracy), callee, bound);
 
 	free(bound);
 	free(callee);

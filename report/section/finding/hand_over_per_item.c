@@ -77,13 +77,13 @@ static double gain_of(const struct hp_survey *survey, const struct hp_lock_conte
 static void find(struct hp_survey *survey)
 {
 	const struct hp_lock_contest *most = hp_survey_has_samples(survey) ? most_of(survey) : NULL;
-	struct hp_text_cell waits, each, time;
+	struct hp_text_cell waits, each, time, share;
 	struct hp_finding *finding;
 	char *place, *where, *lock;
 	double ns, around, gain;
 
 	ns = switching_ns(survey, &around);
-	if (!most || ns < CPU_MIN * survey->cpu_ns)
+	if (!most || !hp_survey_is_part(survey, ns, CPU_MIN))
 		return;
 	gain = gain_of(survey, most, around);
 	if (!hp_survey_is_worth(survey, gain))
@@ -97,12 +97,12 @@ static void find(struct hp_survey *survey)
 		hp_xprintf("Threads sleep and wake each other up for each item in %s: hand "
 			   "over many items at once, or let a longer queue hold some.",
 			   where);
-	finding->facts = hp_xprintf(
-		"%s waits for condition %s, %s each on average; %s of CPU time (%.0f%%) to "
-		"sleep and to wake up threads",
-		hp_format_count(&waits, most->count), lock,
-		hp_format_time(&each, waited_ns(survey, most) / (double)most->count),
-		hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+	finding->facts =
+		hp_xprintf("%s waits for condition %s, %s each on average; %s of CPU time (%s) to "
+			   "sleep and to wake up threads",
+			   hp_format_count(&waits, most->count), lock,
+			   hp_format_time(&each, waited_ns(survey, most) / (double)most->count),
+			   hp_format_time(&time, ns), hp_survey_share(survey, ns, &share));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(

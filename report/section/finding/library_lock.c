@@ -62,7 +62,7 @@ static char *advice_of(const char *where, const char *callee)
 
 static void find(struct hp_survey *survey)
 {
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	struct hp_owned most;
 	char *where, *callee;
 	double waits, gain;
@@ -72,7 +72,7 @@ static void find(struct hp_survey *survey)
 	waits = hp_owned_all(survey, is_wait);
 	most = hp_owned_most(survey, is_wait);
 	if (most.samples < HP_RULE_SAMPLES_OF || most.callee == HP_NONE ||
-	    waits < CPU_MIN * survey->cpu_ns)
+	    !hp_survey_is_part(survey, waits, CPU_MIN))
 		return;
 	gain = hp_survey_worth(survey, hp_owned_all(survey, is_call));
 	if (!hp_survey_is_worth(survey, gain))
@@ -80,9 +80,10 @@ static void find(struct hp_survey *survey)
 	where = hp_owned_where(survey, most.function);
 	callee = hp_answer_function(survey->report, most.callee);
 	hp_owned_finding(survey, &hp_rule_library_lock, most.function, advice_of(where, callee),
-			 hp_xprintf("%s of CPU time (%.0f%%) to wait for that lock and to wake up "
+			 hp_xprintf("%s of CPU time (%s) to wait for that lock and to wake up "
 				    "others",
-				    hp_format_time(&time, waits), 100 * waits / survey->cpu_ns),
+				    hp_format_time(&time, waits),
+				    hp_survey_share(survey, waits, &share)),
 			 gain, HP_LIKELY);
 	free(callee);
 	free(where);

@@ -150,7 +150,7 @@ static void named_find(struct hp_survey *survey)
 {
 	const struct hp_cost *cost = survey->cost_count ? &survey->costs[0] : NULL;
 	struct hp_finding *finding;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	double ns, gain;
 	char *where;
 
@@ -158,7 +158,7 @@ static void named_find(struct hp_survey *survey)
 		return;
 	ns = searched_ns(cost);
 	gain = hp_survey_worth(survey, ns >= WHOLE_MIN * (double)cost->ns ? (double)cost->ns : ns);
-	if (ns < NAMED_MIN * survey->cpu_ns || !hp_survey_is_worth(survey, gain) ||
+	if (!hp_survey_is_part(survey, ns, NAMED_MIN) || !hp_survey_is_worth(survey, gain) ||
 	    !is_search(survey, cost) || !is_long(survey, cost) ||
 	    line_count(survey, cost) > (is_comparing(cost) ? COMPARED_LINES_MAX : LINES_MAX) ||
 	    helpers_ns(survey, cost) > HELPER_MAX * (double)cost->ns)
@@ -168,9 +168,9 @@ static void named_find(struct hp_survey *survey)
 	finding->advice = hp_xprintf("%s may search element by element: if so, use a hash map, or "
 				     "keep the elements sorted.",
 				     where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in its own code and in comparisons, "
+	finding->facts = hp_xprintf("%s of CPU time (%s) in its own code and in comparisons, "
 				    "on few lines",
-				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+				    hp_format_time(&time, ns), hp_survey_share(survey, ns, &share));
 	finding->gain_ns = gain;
 	finding->confidence = HP_POSSIBLE;
 	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, cost->function),
@@ -184,7 +184,7 @@ static void loop_add(struct hp_survey *survey, const struct hp_spot *sum)
 {
 	double ns = (double)sum->ns, all = hp_survey_cpu_of(survey, sum->function);
 	double gain = hp_survey_worth(survey, ns >= WHOLE_MIN * all ? all : ns);
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	char *where;
 
 	if (!hp_survey_is_worth(survey, gain))
@@ -195,9 +195,9 @@ static void loop_add(struct hp_survey *survey, const struct hp_spot *sum)
 		hp_xprintf("%s searches an array element by element: use a hash map, or keep the "
 			   "elements sorted.",
 			   where),
-		hp_xprintf("%s of CPU time (%.0f%%) in a loop that compares elements until one is "
+		hp_xprintf("%s of CPU time (%s) in a loop that compares elements until one is "
 			   "found",
-			   hp_format_time(&time, ns), 100 * ns / survey->cpu_ns),
+			   hp_format_time(&time, ns), hp_survey_share(survey, ns, &share)),
 		gain, HP_LIKELY);
 	free(where);
 }
@@ -220,7 +220,7 @@ static void loop_find(struct hp_survey *survey)
 		struct hp_spot sum = hp_spots_sum(&spots, &spots.list[0], loop.begin, loop.end);
 
 		if (sum.samples >= HP_RULE_SAMPLES_OF &&
-		    (double)sum.ns >= LOOP_MIN * survey->cpu_ns &&
+		    hp_survey_is_part(survey, (double)sum.ns, LOOP_MIN) &&
 		    hp_spots_are_alone(&spots, &sum, &loop))
 			loop_add(survey, &sum);
 	}

@@ -59,7 +59,7 @@ static double opened_ns(const struct hp_survey *survey)
 static void find(struct hp_survey *survey)
 {
 	double maps, unmaps, gain;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	struct hp_owned most;
 	char *where;
 
@@ -68,7 +68,7 @@ static void find(struct hp_survey *survey)
 	maps = hp_owned_all(survey, is_map);
 	unmaps = hp_owned_all(survey, is_unmap);
 	if (maps < PART_MIN * survey->cpu_ns || unmaps < PART_MIN * survey->cpu_ns ||
-	    maps + unmaps < CPU_MIN * survey->cpu_ns ||
+	    !hp_survey_is_part(survey, maps + unmaps, CPU_MIN) ||
 	    opened_ns(survey) > OPENED_MAX * (maps + unmaps))
 		return;
 	most = hp_owned_most(survey, is_map);
@@ -82,9 +82,9 @@ static void find(struct hp_survey *survey)
 		hp_xprintf("%s maps memory again and again, and unmaps it: map the file or the "
 			   "memory once, and keep it.",
 			   where),
-		hp_xprintf("%s of CPU time (%.0f%%) in mmap and munmap",
+		hp_xprintf("%s of CPU time (%s) in mmap and munmap",
 			   hp_format_time(&time, maps + unmaps),
-			   100 * (maps + unmaps) / survey->cpu_ns),
+			   hp_survey_share(survey, maps + unmaps, &share)),
 		gain, HP_LIKELY);
 	free(where);
 }

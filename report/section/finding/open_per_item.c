@@ -162,17 +162,16 @@ static void texts_set(struct hp_finding *finding, const struct opened *opened, c
 /* A share that would be 0% is left out. */
 static char *cpu_text(const struct hp_survey *survey, double opens, double closes)
 {
-	struct hp_text_cell open_time, close_time;
-	double open_share = 100 * opens / survey->cpu_ns;
-	double close_share = 100 * closes / survey->cpu_ns;
+	struct hp_text_cell open_time, close_time, open_share, close_share;
 
 	hp_format_time(&open_time, opens);
-	if (close_share < 0.5)
-		return hp_xprintf("opening takes %s of CPU time (%.0f%%)", open_time.text,
-				  open_share);
-	return hp_xprintf("opening takes %s of CPU time (%.0f%%), closing %s (%.0f%%)",
-			  open_time.text, open_share, hp_format_time(&close_time, closes),
-			  close_share);
+	hp_survey_share(survey, opens, &open_share);
+	if (closes < 0.005 * survey->cpu_ns)
+		return hp_xprintf("opening takes %s of CPU time (%s)", open_time.text,
+				  open_share.text);
+	return hp_xprintf("opening takes %s of CPU time (%s), closing %s (%s)", open_time.text,
+			  open_share.text, hp_format_time(&close_time, closes),
+			  hp_survey_share(survey, closes, &close_share));
 }
 
 static void cost_add(struct hp_survey *survey, const struct hp_cost *cost,

@@ -31,7 +31,7 @@ static void find(struct hp_survey *survey)
 {
 	const struct hp_cost *most = hp_cost_most(survey, HP_SIGN_FAULT);
 	struct hp_finding *finding;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	double ns, gain;
 	char *where;
 
@@ -40,14 +40,14 @@ static void find(struct hp_survey *survey)
 	ns = (double)most->marked_ns[HP_SIGN_FAULT];
 	/* Mapping and unmapping the memory belongs to the faults. */
 	gain = hp_survey_worth(survey, ns >= WHOLE_MIN * (double)most->ns ? (double)most->ns : ns);
-	if (ns < CPU_MIN * survey->cpu_ns || !hp_survey_is_worth(survey, gain))
+	if (!hp_survey_is_part(survey, ns, CPU_MIN) || !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_page_faults, most->function);
 	where = hp_finding_where(finding);
 	finding->advice = hp_xprintf(
 		"%s touches new memory again and again: allocate it once, and reuse it.", where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in page faults",
-				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+	finding->facts = hp_xprintf("%s of CPU time (%s) in page faults", hp_format_time(&time, ns),
+				    hp_survey_share(survey, ns, &share));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, most->function),

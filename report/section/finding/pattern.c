@@ -84,7 +84,7 @@ void hp_pattern_find(struct hp_survey *survey, const struct hp_pattern *pattern)
 	const struct hp_cost *cost = hp_cost_most(survey, pattern->mark);
 	double marked, all, gain;
 	struct hp_finding *finding;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	char *where;
 
 	if (!cost)
@@ -93,16 +93,16 @@ void hp_pattern_find(struct hp_survey *survey, const struct hp_pattern *pattern)
 	all = larger((double)cost->ns, marked);
 	gain = hp_survey_worth_hooked(survey, marked >= WHOLE_MIN * all ? all : marked,
 				      (double)cost->hooks_ns);
-	if (marked < pattern->of_cpu * survey->cpu_ns || marked < pattern->of_function * all ||
-	    !hp_survey_is_worth(survey, gain))
+	if (!hp_survey_is_part(survey, marked, pattern->of_cpu) ||
+	    marked < pattern->of_function * all || !hp_survey_is_worth(survey, gain))
 		return;
 	finding = hp_finding_add_function(survey, pattern->rule, cost->function);
 	where = hp_finding_where(finding);
 	finding->advice = hp_xprintf("%s %s", where, pattern->advice);
 	finding->gain_ns = gain;
 	finding->confidence = pattern->confidence;
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) %s", hp_format_time(&time, marked),
-				    100 * marked / survey->cpu_ns, pattern->what);
+	finding->facts = hp_xprintf("%s of CPU time (%s) %s", hp_format_time(&time, marked),
+				    hp_survey_share(survey, marked, &share), pattern->what);
 	hp_finding_evidence(
 		finding, &hp_cpu_section,
 		hp_xstrdup(hp_cpu_name(survey->report,

@@ -42,7 +42,7 @@ static bool is_costly(const struct hp_survey *survey)
 
 	for (size_t i = 0; i < survey->cost_count; i++)
 		ns += (double)survey->costs[i].marked_ns[HP_SIGN_FAULT];
-	return ns > 0 && ns >= FAULTS_MIN * survey->cpu_ns;
+	return ns > 0 && hp_survey_is_part(survey, ns, FAULTS_MIN);
 }
 
 static char *advice_of(const char *path, bool is_left, bool is_adding)

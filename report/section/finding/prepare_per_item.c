@@ -179,15 +179,15 @@ static void caller_add(struct search *search, const struct caller *caller, uint6
 		hp_finding_add_function(survey, &hp_rule_prepare_per_item, caller->function);
 	char *where = hp_finding_where(finding);
 	char *callee = hp_answer_function(survey->report, caller->callee);
-	struct hp_text_cell time, count;
+	struct hp_text_cell time, count, share;
 
 	finding->advice =
 		hp_xprintf("%s %s for each item (%s): %s.", where, hp_prepared_text(caller->kind),
 			   callee, hp_prepared_advice(caller->kind));
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) to make and free it; the samples "
+	finding->facts = hp_xprintf("%s of CPU time (%s) to make and free it; the samples "
 				    "show at least %s separate times",
 				    hp_format_time(&time, (double)caller->ns),
-				    100 * (double)caller->ns / survey->cpu_ns,
+				    hp_survey_share(survey, (double)caller->ns, &share),
 				    hp_format_count(&count, pieces));
 	finding->gain_ns = gain_of(search, caller);
 	finding->confidence = HP_POSSIBLE;
@@ -203,7 +203,7 @@ static void caller_look(struct search *search, const struct caller *caller)
 	uint64_t pieces;
 
 	if (caller->callee == HP_NONE || caller->samples < HP_RULE_SAMPLES_OF ||
-	    (double)caller->ns < CPU_MIN * survey->cpu_ns ||
+	    !hp_survey_is_part(survey, (double)caller->ns, CPU_MIN) ||
 	    !hp_owner_is_named(survey->report, caller->function) ||
 	    !hp_survey_is_worth(survey, gain_of(search, caller)))
 		return;

@@ -37,7 +37,7 @@ static bool is_reserve(const struct hp_owned_call *call)
 
 static void find(struct hp_survey *survey)
 {
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	struct hp_owned most;
 	double moves, gain;
 	char *where;
@@ -46,7 +46,7 @@ static void find(struct hp_survey *survey)
 		return;
 	most = hp_owned_most(survey, is_move);
 	moves = (double)most.ns;
-	if (most.samples < HP_RULE_SAMPLES_OF || moves < CPU_MIN * survey->cpu_ns ||
+	if (most.samples < HP_RULE_SAMPLES_OF || !hp_survey_is_part(survey, moves, CPU_MIN) ||
 	    moves < MOVES_MIN * hp_owned_all(survey, is_reserve))
 		return;
 	gain = hp_survey_worth(survey, hp_owned_whole(survey, is_reserve, WHOLE_MIN));
@@ -58,8 +58,8 @@ static void find(struct hp_survey *survey)
 		hp_xprintf("%s reserves exact room again and again, and each time all elements are "
 			   "copied: reserve once, or let the container grow by itself.",
 			   where),
-		hp_xprintf("%s of CPU time (%.0f%%) in moving elements for reserve",
-			   hp_format_time(&time, moves), 100 * moves / survey->cpu_ns),
+		hp_xprintf("%s of CPU time (%s) in moving elements for reserve",
+			   hp_format_time(&time, moves), hp_survey_share(survey, moves, &share)),
 		gain, HP_LIKELY);
 	free(where);
 }

@@ -5,6 +5,7 @@
 #ifndef HP_REPORT_SECTION_FINDING_RULE_H
 #define HP_REPORT_SECTION_FINDING_RULE_H
 
+#include "report/base/format.h"
 #include "report/section/answer/answer.h"
 #include "report/section/answer/owner.h"
 #include "report/section/finding/finding.h"
@@ -70,6 +71,8 @@ struct hp_survey {
 	double cores;	/* 1 if it is not known */
 	double cpu_ns;	/* of samples except the profiler's */
 	uint64_t samples;
+	double effective;	/* their number, fewer if their weights differ */
+	double missed;	/* part of the CPU time without samples, 0 to 1 */
 	double ran_ns;	/* all threads */
 	double ready_ns;
 	double life_ns;	/* of threads that did more than wait for others to end */
@@ -104,8 +107,22 @@ double hp_survey_worth_hooked(const struct hp_survey *survey, double sample_ns, 
 /* A lower bound in wall time of the samples' CPU time. */
 double hp_survey_least(const struct hp_survey *survey, double sample_ns);
 
-/* The error of CPU time from samples, ns: the true time is larger by more in one run of forty. */
+/*
+ * The error of CPU time from samples, ns: that of the function's share in the table, with the CPU
+ * time that has no samples.
+ */
 double hp_survey_error(const struct hp_survey *survey, double sample_ns);
+
+/* It is at least this part of the CPU time, whatever the error. */
+bool hp_survey_is_part(const struct hp_survey *survey, double sample_ns, double least);
+
+/* Its share of the CPU time: "73%", or where some has no samples "73%, accurate to 39 points". */
+const char *hp_survey_share(const struct hp_survey *survey, double sample_ns,
+			    struct hp_text_cell *cell);
+
+/* The end of that, "" or ", accurate to 39 points". */
+const char *hp_survey_accuracy(const struct hp_survey *survey, double sample_ns,
+			       struct hp_text_cell *cell);
 
 /* Enough for a finding. */
 bool hp_survey_is_worth(const struct hp_survey *survey, double gain_ns);

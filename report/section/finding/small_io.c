@@ -67,7 +67,7 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
 	double gain = hp_survey_worth_hooked(survey, is_whole ? (double)cost->ns : around,
 					     (double)cost->hooks_ns);
 	struct hp_finding *finding;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	enum way way;
 	char *where;
 
@@ -78,8 +78,8 @@ static void cost_add(struct hp_survey *survey, const struct hp_cost *cost)
 	way = way_of(cost, ns);
 	finding->advice = hp_xprintf("%s %s", where, ways[way].advice);
 	finding->facts = hp_xprintf(
-		"%s of CPU time (%.0f%%) in %s calls, only %.0f%% of that for the data themselves",
-		hp_format_time(&time, ns), 100 * ns / survey->cpu_ns, ways[way].calls,
+		"%s of CPU time (%s) in %s calls, only %.0f%% of that for the data themselves",
+		hp_format_time(&time, ns), hp_survey_share(survey, ns, &share), ways[way].calls,
 		100 * (double)cost->marked_ns[HP_SIGN_DATA] / ns);
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;

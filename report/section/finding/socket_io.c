@@ -58,7 +58,7 @@ static void find(struct hp_survey *survey)
 {
 	const struct hp_cost *most = hp_cost_most(survey, HP_SIGN_SOCKET);
 	struct hp_finding *finding;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	double ns, gain;
 	char *where;
 
@@ -66,7 +66,7 @@ static void find(struct hp_survey *survey)
 		return;
 	ns = sockets_ns(survey);
 	gain = gain_of(survey, ns);
-	if (ns < CPU_MIN * survey->cpu_ns ||
+	if (!hp_survey_is_part(survey, ns, CPU_MIN) ||
 	    (double)most->marked_ns[HP_SIGN_SOCKET] < KERNEL_MIN * (double)most->ns ||
 	    (double)most->marked_ns[HP_SIGN_DATA] >= DATA_MAX * ns ||
 	    !hp_survey_is_worth(survey, gain))
@@ -76,8 +76,8 @@ static void find(struct hp_survey *survey)
 	finding->advice = hp_xprintf("%s sends or receives little with each call: send several "
 				     "messages at once.",
 				     where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in calls on sockets",
-				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+	finding->facts = hp_xprintf("%s of CPU time (%s) in calls on sockets",
+				    hp_format_time(&time, ns), hp_survey_share(survey, ns, &share));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, most->function),

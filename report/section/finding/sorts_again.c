@@ -51,7 +51,7 @@ static void find(struct hp_survey *survey)
 	size_t before = survey->findings->count;
 	double gain = hp_survey_worth(survey, sorting_ns(survey));
 
-	if (sorting_ns(survey) < CPU_MIN * survey->cpu_ns || !is_again(survey))
+	if (!hp_survey_is_part(survey, sorting_ns(survey), CPU_MIN) || !is_again(survey))
 		return;
 	hp_pattern_find(survey, &pattern);
 	if (survey->findings->count > before && survey->findings->list[before].gain_ns < gain)

@@ -25,7 +25,7 @@ static void finding_add(struct hp_survey *survey, const struct hp_spot *sum, boo
 	double gain = hp_survey_worth(survey, (double)sum->ns);
 	struct hp_finding *finding = hp_finding_add_function(survey, &hp_rule_spin, sum->function);
 	char *where = hp_finding_where(finding);
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 
 	finding->advice =
 		is_lock ? hp_xprintf(
@@ -35,9 +35,9 @@ static void finding_add(struct hp_survey *survey, const struct hp_spot *sum, boo
 			: hp_xprintf("%s waits in a loop that reads memory until another thread "
 				     "changes it: sleep on a condition, a semaphore or a futex.",
 				     where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) in that loop",
+	finding->facts = hp_xprintf("%s of CPU time (%s) in that loop",
 				    hp_format_time(&time, (double)sum->ns),
-				    100 * (double)sum->ns / survey->cpu_ns);
+				    hp_survey_share(survey, (double)sum->ns, &share));
 	/* With a spare core, a spinning thread delays nobody. */
 	finding->gain_ns = survey->is_full && !survey->is_serial && hp_survey_is_worth(survey, gain)
 				   ? gain

@@ -4,10 +4,12 @@
  * time.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/base/memory.h"
+#include "report/section/cpu/cpu.h"
 #include "report/section/finding/rule.h"
 
 #define BUSY 0.05 /* of the wall time, for a thread that counts as busy */
@@ -50,6 +52,8 @@ void hp_survey_init(struct hp_survey *survey, struct hp_report *report,
 				      .cores = answer->cores ? (double)answer->cores : 1,
 				      .cpu_ns = (double)answer->cpu_ns,
 				      .samples = answer->samples,
+				      .effective = answer->effective,
+				      .missed = hp_cpu_missed_part(report),
 				      .life_ns = answer->time.life_ns };
 	threads_sum(survey);
 	/* Folded threads have no row of their own; their CPU time is in the process's. */
@@ -133,13 +137,49 @@ double hp_survey_least(const struct hp_survey *survey, double sample_ns)
 	return wall_of(survey, ns > 0 && survey->cpu_ns > 0 ? ns / survey->cpu_ns : 0);
 }
 
+/* Of the samples, 0 to 1; 0 if there are none. */
+static double share_at(const struct hp_survey *survey, double sample_ns)
+{
+	double share = survey->cpu_ns > 0 && survey->effective > 0 ? sample_ns / survey->cpu_ns : 0;
+
+	return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
 double hp_survey_error(const struct hp_survey *survey, double sample_ns)
 {
-	double share = survey->cpu_ns > 0 ? sample_ns / survey->cpu_ns : 0;
+	double share = share_at(survey, sample_ns);
 
-	if (share <= 0 || share >= 1 || !survey->samples)
+	if (share <= 0)
 		return 0;
-	return 1.96 * sqrt(share * (1 - share) / (double)survey->samples) * survey->cpu_ns;
+	return hp_cpu_share_error(share, survey->effective, survey->missed) * survey->cpu_ns;
+}
+
+bool hp_survey_is_part(const struct hp_survey *survey, double sample_ns, double least)
+{
+	return sample_ns - hp_survey_error(survey, sample_ns) >= least * survey->cpu_ns;
+}
+
+const char *hp_survey_accuracy(const struct hp_survey *survey, double sample_ns,
+			       struct hp_text_cell *cell)
+{
+	double share = share_at(survey, sample_ns), n = survey->effective;
+	double error = share > 0 ? hp_cpu_share_error(share, n, survey->missed) : 0;
+
+	cell->text[0] = 0;
+	if (share > 0 && error > hp_cpu_share_error(share, n, 0))
+		snprintf(cell->text, sizeof(cell->text), ", accurate to %.0f points",
+			 ceil(100 * error));
+	return cell->text;
+}
+
+const char *hp_survey_share(const struct hp_survey *survey, double sample_ns,
+			    struct hp_text_cell *cell)
+{
+	struct hp_text_cell accuracy;
+
+	snprintf(cell->text, sizeof(cell->text), "%.0f%%%.40s", 100 * share_at(survey, sample_ns),
+		 hp_survey_accuracy(survey, sample_ns, &accuracy));
+	return cell->text;
 }
 
 bool hp_survey_is_worth(const struct hp_survey *survey, double gain_ns)

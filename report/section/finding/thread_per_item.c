@@ -122,7 +122,7 @@ static double gain_of(const struct hp_survey *survey, double lives)
 static void find(struct hp_survey *survey)
 {
 	const struct hp_locks *locks = &hp_lock_view(survey->report)->locks;
-	struct hp_text_cell made, each, cpu;
+	struct hp_text_cell made, each, cpu, share;
 	struct hp_finding *finding;
 	double starts, gain, scale = 1;
 	struct places places;
@@ -132,7 +132,7 @@ static void find(struct hp_survey *survey)
 	if (survey->has_programs || !hp_survey_has_samples(survey))
 		return;
 	starts = start_ns(survey);
-	if (starts < START_MIN * survey->cpu_ns)
+	if (!hp_survey_is_part(survey, starts, START_MIN))
 		return;
 	places_make(&places, survey->report, locks);
 	if (!most->count || !is_brief(most))
@@ -154,8 +154,9 @@ static void find(struct hp_survey *survey)
 			   finding->subject, scale > 1 && places.brief_count > 1 ? "about " : "",
 			   hp_format_count(&made, all),
 			   hp_format_time(&each, most->life_ns / (double)most->count));
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) to start and end them",
-				    hp_format_time(&cpu, starts), starts / survey->cpu_ns * 100);
+	finding->facts =
+		hp_xprintf("%s of CPU time (%s) to start and end them",
+			   hp_format_time(&cpu, starts), hp_survey_share(survey, starts, &share));
 	finding->gain_ns = gain;
 	finding->confidence = HP_LIKELY;
 	hp_finding_evidence(finding, &hp_threads_section, hp_xstrdup(finding->subject),

@@ -52,7 +52,7 @@ static void row_add(struct hp_survey *survey, const struct hp_lock_row *row, uin
 {
 	char *name = hp_answer_lock(survey->report, row);
 	struct hp_finding *finding = hp_finding_add(survey, &hp_rule_wakes_many, hp_xstrdup(name));
-	struct hp_text_cell waits, count, time;
+	struct hp_text_cell waits, count, time, share;
 
 	finding->advice = hp_xprintf(
 		"Condition %s wakes %.1f threads each time: if one of them takes the item "
@@ -60,10 +60,10 @@ static void row_add(struct hp_survey *survey, const struct hp_lock_row *row, uin
 		"all.",
 		name, (double)waits_of(row) / (double)posts);
 	finding->facts =
-		hp_xprintf("%s waits for %s wake-ups; %s of CPU time (%.0f%%) to sleep "
+		hp_xprintf("%s waits for %s wake-ups; %s of CPU time (%s) to sleep "
 			   "and to wake up threads",
 			   hp_format_count(&waits, waits_of(row)), hp_format_count(&count, posts),
-			   hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+			   hp_format_time(&time, ns), hp_survey_share(survey, ns, &share));
 	finding->gain_ns = ns / survey->cpu_ns * survey->wall_ns;
 	finding->confidence = HP_POSSIBLE;
 	hp_finding_evidence(finding, &hp_conds_section,
@@ -78,7 +78,7 @@ static void find(struct hp_survey *survey)
 	const struct hp_lock_row *most = NULL;
 	double ns = switching_ns(survey);
 
-	if (!hp_survey_has_samples(survey) || ns < CPU_MIN * survey->cpu_ns)
+	if (!hp_survey_has_samples(survey) || !hp_survey_is_part(survey, ns, CPU_MIN))
 		return;
 	for (uint32_t i = 0; i < locks->count; i++) {
 		uint64_t posts = posts_of(locks, i);

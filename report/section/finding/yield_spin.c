@@ -16,14 +16,14 @@ static void find(struct hp_survey *survey)
 {
 	const struct hp_cost *most = hp_cost_most(survey, HP_SIGN_YIELD);
 	struct hp_finding *finding;
-	struct hp_text_cell time;
+	struct hp_text_cell time, share;
 	double ns, gain;
 	char *where;
 
 	if (!most)
 		return;
 	ns = (double)most->marked_ns[HP_SIGN_YIELD];
-	if (ns < CPU_MIN * survey->cpu_ns)
+	if (!hp_survey_is_part(survey, ns, CPU_MIN))
 		return;
 	/* With a spare core, a spinning thread delays nobody. */
 	gain = survey->is_full && !survey->is_serial ? hp_survey_worth(survey, ns) : 0;
@@ -32,8 +32,8 @@ static void find(struct hp_survey *survey)
 	finding->advice = hp_xprintf("%s calls sched_yield until something happens: wait for a "
 				     "condition or a semaphore.",
 				     where);
-	finding->facts = hp_xprintf("%s of CPU time (%.0f%%) below sched_yield",
-				    hp_format_time(&time, ns), 100 * ns / survey->cpu_ns);
+	finding->facts = hp_xprintf("%s of CPU time (%s) below sched_yield",
+				    hp_format_time(&time, ns), hp_survey_share(survey, ns, &share));
 	finding->gain_ns = hp_survey_is_worth(survey, gain) ? gain : 0;
 	finding->confidence = HP_MEASURED;
 	hp_finding_evidence(finding, &hp_cpu_section, hp_survey_row(survey, most->function),
