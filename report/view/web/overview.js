@@ -19,7 +19,7 @@
 		conds: ["Condition variables", "locks"], sems: ["Semaphores", "locks"], barriers: ["Barriers", "locks"],
 		file_locks: ["Locks on files", "locks"], waits: ["Who waited for whom", "locks"],
 		lock_order: ["Order of locks", "locks"], waiting: ["Present waits", "locks"],
-		threads: ["Threads", "threads"], thread_states: ["What threads did", "threads"],
+		processes: ["Processes", "overview"], threads: ["Threads", "threads"], thread_states: ["What threads did", "threads"],
 	};
 	const LOSSES = {
 		lost_calls: "calls were lost", lost_threads: "threads were lost", refused_chunks: "times there was no room",
@@ -33,7 +33,7 @@
 
 	function ending(run) {
 		if (run.is_running)
-			return "it runs";
+			return "still running";
 		if (run.shut_down)
 			return "ended by HOTPATH_SHUTDOWN_MS";
 		if (!run.status_known)
