@@ -162,6 +162,7 @@ helper_files()
 		burn = [r for r in samples["raw"] if r["name"].endswith("burn")]
 		nap = [r for r in waits["raw"] if r["name"].endswith("nap")]
 		print("lost", lost, burn, nap, len(threads), a["summary"]["cpu_ns"])
+		print("samples", samples["sample_count"], samples["total_samples"], samples.get("profiler_ns", 0))
 		# All threads are listed; the process's time is complete, and so is the thread's.
 		assert sum(r["threads"] for r in threads) == 2002
 		assert 0.98 * cpu - 20e6 <= a["summary"]["cpu_ns"] <= 1.1 * cpu + 50e6
