@@ -119,17 +119,35 @@ static __attribute__((noinline, cold)) void row_fill(struct hp_walker *walker, u
 		walker->made(walker, row);
 }
 
+void hp_walk_keep(struct hp_walker *walker, const struct hp_cfi_row *row)
+{
+	struct hp_cfi_row *pair = hp_walk_pair(walker, row->pc), *room;
+
+	if (pair[1].pc && (room = hp_walk_near(walker, pair, 0)))
+		*room = pair[1];
+	pair[1] = pair[0];
+	pair[0] = *row;
+}
+
 /* The first of a pair is the most recently used. */
 static __attribute__((noinline)) const struct hp_cfi_row *row_other(struct hp_walker *walker,
 								    uintptr_t pc,
 								    struct hp_cfi_row *pair)
 {
-	struct hp_cfi_row row = pair[1];
+	struct hp_cfi_row row = pair[1], *near;
 
-	if (row.pc != pc)
+	if (row.pc == pc) {
+		pair[1] = pair[0];
+		pair[0] = row;
+	} else if ((near = hp_walk_near(walker, pair, pc))) {
+		row = *near;
+		*near = pair[1];
+		pair[1] = pair[0];
+		pair[0] = row;
+	} else {
 		row_fill(walker, pc, &row);
-	pair[1] = pair[0];
-	pair[0] = row;
+		hp_walk_keep(walker, &row);
+	}
 	return pair;
 }
 

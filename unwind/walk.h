@@ -25,6 +25,7 @@
 #define HP_UNWIND_WALK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "unwind/cfi.h"
@@ -65,7 +66,7 @@ enum hp_walk_mode {
 
 struct hp_walker {
 	struct hp_cfi_row *rows;	/* pairs, by pc; zeroed at first */
-	uint32_t row_shift;	/* 64 - log2(number of pairs) */
+	uint32_t row_shift;	/* 64 - log2(number of pairs, at least four) */
 	uint32_t mode;	/* enum hp_walk_mode */
 	uint32_t most;	/* frames; further ones are not walked */
 	uint64_t fills;	/* rows made, ever */
@@ -127,6 +128,7 @@ struct hp_walker {
 void hp_walk_settle(struct hp_walker *walker, void *room, uint32_t most);
 
 #define HP_WALK_PAIR (2 * sizeof(struct hp_cfi_row))
+#define HP_WALK_NEAR 8	/* rows of four pairs */
 
 /* The pair that holds the row of `pc`, if any does. */
 static inline struct hp_cfi_row *hp_walk_pair(const struct hp_walker *walker, uintptr_t pc)
@@ -135,14 +137,23 @@ static inline struct hp_cfi_row *hp_walk_pair(const struct hp_walker *walker, ui
 	return &walker->rows[2 * ((pc * HP_HASH_FACTOR) >> walker->row_shift)];
 }
 
-/* A row that is not in the table; the older one of its pair is lost. */
-static inline void hp_walk_keep(struct hp_walker *walker, const struct hp_cfi_row *row)
+/*
+ * Rows without room in their pair are in another one of its four, side by side, if there is room.
+ * The row of `pc` among them; 0 = an empty one. NULL = none.
+ */
+static inline struct hp_cfi_row *hp_walk_near(const struct hp_walker *walker,
+					      const struct hp_cfi_row *pair, uintptr_t pc)
 {
-	struct hp_cfi_row *pair = hp_walk_pair(walker, row->pc);
+	struct hp_cfi_row *row = walker->rows + ((pair - walker->rows) & ~(HP_WALK_NEAR - 1));
 
-	pair[1] = pair[0];
-	pair[0] = *row;
+	for (struct hp_cfi_row *end = row + HP_WALK_NEAR; row < end; row++)
+		if (row->pc == pc)
+			return row;
+	return NULL;
 }
+
+/* Puts a row into the table that is not there. If there is no room, the older one of its pair is lost. */
+void hp_walk_keep(struct hp_walker *walker, const struct hp_cfi_row *row);
 
 /* The frames from the return address `pc` on; sp is its value before that function was called. */
 void hp_walk(struct hp_walker *walker, uintptr_t pc, uintptr_t sp, uintptr_t fp);

@@ -58,6 +58,11 @@ static int look_behind(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
+uintptr_t hp_real_object(uint32_t i)
+{
+	return i < behind.count ? behind.objects[i].begin : 0;
+}
+
 /*
  * The loader searches in the same order, but dlsym takes several times as long, and two hundred
  * look-ups are much of what a short program waits for. NULL = another object defines it, or it

@@ -338,6 +338,9 @@ extern long (*hp_real_syscall)(long, ...) __attribute__((visibility("hidden")));
 
 const struct hp_real *hp_real_fill(void);
 
+/* Where the objects begin that were loaded behind ours with the program, up to libc. 0 = no further one. */
+uintptr_t hp_real_object(uint32_t i);
+
 /*
  * Resolves all of them on first use. Acquire: a thread that finds the table
  * filled finds all entries.

@@ -138,7 +138,8 @@ struct hp_heap_local {
 	struct hp_steps *chunk;	/* the newest steps */
 	struct hp_steps *oldest;
 	uint64_t steps_left;	/* steps of earlier processes, whose paths are not known yet; see inherit.h */
-	uint64_t misses;	/* paths that were not known, while there are */
+	uint64_t misses;	/* paths that were not known, while there are, */
+	uint64_t misses_least;	/* and how many there must be before the others are read */
 	uint32_t rules_count;	/* of this heap, in the segment */
 	bool has_rules;	/* and they are not among the rows yet */
 	uint64_t *kept_rules;	/* bits by their hash; NULL = none is kept yet */

@@ -14,38 +14,58 @@
 #include "preload/guest/pages.h"
 #include "preload/guest/table.h"
 #include "preload/heap/path_table.h"
+#include "preload/thread/account.h"
 #include "preload/thread/module.h"
 #include "util/hash.h"
 
 #define HP_RULES_FIRST 64	/* rows that a process makes before any is kept */
 #define HP_RULES_MOST 8192	/* of a heap */
-#define HP_KEPT_WORDS 1024	/* of bits that say which are kept */
+#define HP_KEPT_WORDS 1024	/* of bits that say which are kept, */
+#define HP_KEPT_BITS 4	/* for each rule */
 #define HP_RULES_CHUNK 252	/* 4 KiB */
 #define HP_RULES_CHUNKS (HP_RULES_MOST / HP_RULES_CHUNK + 1)
 #define HP_STEPS_FEW 256	/* as soon found in the tree */
-#define HP_SHARE 64	/* of the work is done before the rest is inherited */
+#define HP_SHARE 64	/* of the work is done before the rest is inherited, but paths are at once, */
+#define HP_BUSY 16	/* if the heap's last owner walked more of them than such a share of its steps */
 
 /* --- modules --- */
 
-/* Most records are of the same object as the one before. */
+#define HP_ORIGINS 16
+
 struct origin {
 	uint32_t object;	/* offset / HP_LINE; 0 = none yet */
 	bool is_loaded;
 	uint64_t bias;
 };
 
-static __attribute__((noinline)) bool origin_read(struct origin *origin, uint32_t object)
-{
-	const struct hp_module *module =
-		object & HP_STEP_PLAIN ? NULL : hp_module_with((uint64_t)object * HP_LINE);
+/* Most records are of the same object as the one before. */
+struct origins {
+	struct origin last, at[HP_ORIGINS];
+	uint32_t count;
+};
 
-	*origin = (struct origin){ object, module != NULL, module ? module->bias : 0 };
-	return origin->is_loaded;
+static __attribute__((noinline)) void origin_read(struct origins *origins, uint32_t object)
+{
+	const struct hp_module *module;
+	uint32_t known = origins->count < HP_ORIGINS ? origins->count : HP_ORIGINS;
+
+	for (uint32_t i = 0; i < known; i++)
+		if (origins->at[i].object == object) {
+			origins->last = origins->at[i];
+			return;
+		}
+	module = object & HP_STEP_PLAIN ? NULL : hp_module_loaded((uint64_t)object * HP_LINE);
+	origins->last = (struct origin){ object, module != NULL, module ? module->bias : 0 };
+	/* Plain addresses are of many such objects. */
+	if (!(object & HP_STEP_PLAIN))
+		origins->at[origins->count++ % HP_ORIGINS] = origins->last;
 }
 
-static inline bool origin_find(struct origin *origin, uint32_t object)
+static inline const struct origin *origin_find(struct origins *origins, uint32_t object)
 {
-	return origin->object == object ? origin->is_loaded : origin_read(origin, object);
+	if (origins->last.object != object)
+		origin_read(origins, object);
+	return &origins->last;
 }
 
 /* --- rules --- */
@@ -85,19 +105,21 @@ static struct hp_frame_rules *rules_with_room(struct hp_heap_local *me)
 
 /*
  * Rows are made again after they had to give way to others. If a rule seems to be kept since others
- * have its two bits, later processes make that row themselves.
+ * have its bits, later processes make that row themselves.
  */
 static bool is_kept(struct hp_heap_local *me, const struct hp_frame_rule *rule)
 {
 	uint64_t hash = hp_hash_mix((uint64_t)rule->object << 32 | rule->address);
-	uint64_t *first = &me->kept_rules[hash % HP_KEPT_WORDS];
-	uint64_t *second = &me->kept_rules[(hash >> 32) % HP_KEPT_WORDS];
-	uint64_t one = UINT64_C(1) << (hash >> 20) % 64, other = UINT64_C(1) << (hash >> 52) % 64;
-	bool is_set = *first & one && *second & other;
+	bool are_set = true;
 
-	*first |= one;
-	*second |= other;
-	return is_set;
+	for (int i = 0; i < HP_KEPT_BITS; i++, hash >>= 16) {
+		uint64_t *word = &me->kept_rules[hash % HP_KEPT_WORDS];
+		uint64_t bit = UINT64_C(1) << (hash >> 10) % 64;
+
+		are_set = are_set && *word & bit;
+		*word |= bit;
+	}
+	return are_set;
 }
 
 static void rule_keep(struct hp_heap_local *me, const struct hp_cfi_row *row)
@@ -174,17 +196,9 @@ static uint32_t rules_count(const struct hp_heap_local *me)
 	return count;
 }
 
-/* The row of `pc` that there is already; NULL = none. */
-static const struct hp_cfi_row *row_of(const struct hp_walker *walker, uintptr_t pc)
-{
-	const struct hp_cfi_row *pair = hp_walk_pair(walker, pc);
-
-	return pair[0].pc == pc ? &pair[0] : pair[1].pc == pc ? &pair[1] : NULL;
-}
-
 /* False = it contradicts what is known. */
 static bool rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule,
-		      struct origin *origin)
+		      struct origins *origins)
 {
 	struct hp_cfi_row row = {
 		.cfa_offset = rule->cfa_offset,
@@ -192,15 +206,19 @@ static bool rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule
 		.ra_offset = rule->ra_offset,
 		.kind = rule->kind,
 	};
+	const struct origin *origin;
 	const struct hp_cfi_row *known;
+	struct hp_cfi_row *pair;
 
 	is_kept(me, rule);
-	if (row.kind >= HP_ROW_NONE || !origin_find(origin, rule->object))
+	origin = row.kind < HP_ROW_NONE ? origin_find(origins, rule->object) : NULL;
+	if (!origin || !origin->is_loaded)
 		return true;
 	row.pc = origin->bias + rule->address;
 	if (!row.pc)
 		return true;
-	known = row_of(&me->walker, row.pc);
+	pair = hp_walk_pair(&me->walker, row.pc);
+	known = pair->pc ? hp_walk_near(&me->walker, pair, row.pc) : NULL;
 	if (known)
 		return memcmp(known, &row, sizeof(row)) == 0;
 	hp_walk_keep(&me->walker, &row);
@@ -209,22 +227,22 @@ static bool rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule
 
 static bool rules_take(struct hp_heap_local *me)
 {
-	struct origin origin = { 0 };
+	struct origins origins = { 0 };
 	const struct hp_frame_rules *rules = rules_at(me, me->oldest->rules);
 
 	for (uint32_t i = 0; rules && i < HP_RULES_CHUNKS; i++, rules = rules_at(me, rules->next))
 		for (uint32_t k = 0; k < rules_in(rules); k++)
-			if (!rule_take(me, &rules->at[k], &origin))
+			if (!rule_take(me, &rules->at[k], &origins))
 				return false;
 	return true;
 }
 
-/* More pairs than rules: then few evict each other. */
+/* More pairs than rules: then one in a hundred has no room. */
 static uint32_t rows_bits(uint32_t count)
 {
 	uint32_t bits = 1;
 
-	while (UINT32_C(1) << bits < count + count / 2)
+	while (UINT32_C(1) << bits < count)
 		bits++;
 	return bits;
 }
@@ -278,10 +296,11 @@ static uint64_t *hash_of(const struct hashes *hashes, uint32_t id)
 		       : NULL;
 }
 
-/* Of the step's caller; `i` is the step's place. */
-static uint64_t caller_hash(const struct hashes *hashes, const struct part *part, uint32_t i)
+/* Of the caller of step `i`. */
+static uint64_t caller_hash(const struct hashes *hashes, const struct part *part, uint32_t caller,
+			    uint32_t i)
 {
-	uint32_t caller = part->chunk->at[i].caller, at = caller - part->first;
+	uint32_t at = caller - part->first;
 	const uint64_t *hash;
 
 	if (at < i)
@@ -292,30 +311,25 @@ static uint64_t caller_hash(const struct hashes *hashes, const struct part *part
 	return hash ? *hash : 0;
 }
 
-static uint64_t hash_step(const struct hashes *hashes, const struct part *part, uint32_t i,
-			  struct origin *origin)
-{
-	const struct hp_step *step = &part->chunk->at[i];
-	uint64_t caller = caller_hash(hashes, part, i);
-
-	/* Marks and plain addresses belong to no module. */
-	if (!caller || !origin_find(origin, step->object))
-		return 0;
-	return hp_hash_add(caller, origin->bias + step->address);
-}
-
 static void part_take(struct hp_heap_local *me, const struct hashes *hashes,
-		      const struct part *part)
+		      const struct part *part, struct origins *origins)
 {
-	struct origin origin = { 0 };
+	uint64_t hash = 0;
 
 	for (uint32_t i = 0; i < part->count; i++) {
-		uint32_t site = part->chunk->at[i].site;
-		uint64_t hash = hash_step(hashes, part, i, &origin);
+		struct hp_step step = part->chunk->at[i];
+		const struct origin *origin;
 
+		/* Most steps are behind their caller. */
+		if (!i || step.caller != part->first + i - 1)
+			hash = caller_hash(hashes, part, step.caller, i);
+		origin = origin_find(origins, step.object);
+		/* Marks and plain addresses belong to no module. */
+		hash = hash && origin->is_loaded ? hp_hash_add(hash, origin->bias + step.address)
+						 : 0;
 		part->of[i] = hash;
-		if (hash && hp_step_site(me, site) && me->known_count < hp_known_room(me))
-			hp_known_add(me, hp_known_hash(hash, true), site);
+		if (hash && hp_step_site(me, step.site) && me->known_count < hp_known_room(me))
+			hp_known_add(me, hp_known_hash(hash, true), step.site);
 	}
 }
 
@@ -384,11 +398,12 @@ static bool known_has_room(struct hp_heap_local *me, uint64_t steps)
 
 void hp_inherit_paths(struct hp_heap_local *me)
 {
+	struct origins origins = { 0 };
 	struct hashes hashes;
 	uint64_t steps, size;
 	char *room;
 
-	if (++me->misses < me->steps_left / HP_SHARE)
+	if (++me->misses < me->misses_least)
 		return;
 	me->steps_left = 0;
 	steps_count(me, &hashes.count, &steps);
@@ -400,8 +415,17 @@ void hp_inherit_paths(struct hp_heap_local *me)
 	hashes.of = (uint64_t *)(void *)(hashes.parts + hashes.count);
 	if (known_has_room(me, steps) && parts_find(me, &hashes, steps))
 		for (uint32_t n = 0; n < hashes.count; n++)
-			part_take(me, &hashes, &hashes.parts[n]);
+			part_take(me, &hashes, &hashes.parts[n], &origins);
 	hp_pages_release(room, size);
+}
+
+/*
+ * A program mostly does as much as the time before. Not so a forked child. Rules always wait: they
+ * are compared with some that this process made.
+ */
+static bool is_busy(const struct hp_heap_local *me, uint64_t steps)
+{
+	return hp_account_is_image() && me->heap->walks - me->oldest->walks > steps / HP_BUSY;
 }
 
 void hp_inherit_begin(struct hp_heap_local *me, struct hp_steps *oldest, uint64_t steps)
@@ -411,6 +435,8 @@ void hp_inherit_begin(struct hp_heap_local *me, struct hp_steps *oldest, uint64_
 	me->walker.made = row_made;
 	if (!oldest)
 		return;
+	me->misses_least = is_busy(me, steps) ? 0 : steps / HP_SHARE;
+	oldest->walks = me->heap->walks;
 	me->rules_count = rules_count(me);
 	me->has_rules = me->rules_count != 0;
 }

@@ -80,6 +80,11 @@ void hp_account_image(uint32_t pid)
 	syscall(SYS_prctl, PR_GET_NAME, image_name);
 }
 
+bool hp_account_is_image(void)
+{
+	return hp_self && hp_self->pid == image_pid;
+}
+
 /* ---- the previous image ---- */
 
 /* Newest of the images of this process that ended by exec. */

@@ -11,6 +11,7 @@
 #ifndef HP_PRELOAD_THREAD_ACCOUNT_H
 #define HP_PRELOAD_THREAD_ACCOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
 
@@ -32,6 +33,9 @@ void hp_account_started(uint64_t since_ns);
 
 /* At the start of an image: its name, and the process in which it began. */
 void hp_account_image(uint32_t pid);
+
+/* The process has not been forked since its image began. */
+bool hp_account_is_image(void);
 
 /* Data from the process's previous image, if it ended by exec and is recorded; else zeroes. */
 void hp_account_before(uint32_t pid, uint64_t started, struct hp_account_begin *begin);

@@ -21,6 +21,7 @@
 #include "preload/guest/above.h"
 #include "preload/guest/confine.h"
 #include "preload/guest/pages.h"
+#include "preload/guest/real.h"
 #include "preload/guest/self.h"
 #include "preload/thread/process.h"
 #include "util/hash.h"
@@ -400,6 +401,30 @@ const struct hp_module *hp_module_with(uint64_t object)
 		if (m->object == object && atomic_load_explicit(&m->to, memory_order_relaxed) == 0)
 			return m;
 	return NULL;
+}
+
+/* Is it an object of this file? Any process of the session may have written it, at any time. */
+static bool is_of(uint64_t object, const char *file)
+{
+	const struct hp_object *o = hp_segment_at(&hp_segment, object, sizeof(*o));
+	size_t size = strlen(file) + 1;
+	const struct hp_text *text =
+		o ? hp_segment_at(&hp_segment, o->path, sizeof(*text) + size) : NULL;
+
+	return text && memcmp(text->bytes, file, size) == 0;
+}
+
+const struct hp_module *hp_module_loaded(uint64_t object)
+{
+	const struct hp_module *module = hp_module_with(object);
+	uintptr_t begin;
+	struct found found;
+
+	for (uint32_t i = 0; !module && (begin = hp_real_object(i)); i++)
+		if (find(begin, &found) && found.name[0] && is_of(object, found.name) &&
+		    !module_known(begin) && object_at(&found, found.name) == object)
+			return module_new(&found, object);
+	return module;
 }
 
 bool hp_module_span(uintptr_t address, struct hp_module *module)

@@ -19,6 +19,9 @@ const struct hp_module *hp_module_of(uintptr_t address);
 /* A module of this process with this object, of those recorded so far. NULL = none. */
 const struct hp_module *hp_module_with(uint64_t object);
 
+/* The same, also of those that were loaded with the program and are not recorded yet. */
+const struct hp_module *hp_module_loaded(uint64_t object);
+
 /* The location of the object at `address`: sets begin, end and bias of `module`. False = none. */
 bool hp_module_span(uintptr_t address, struct hp_module *module);
 

@@ -99,7 +99,8 @@ struct hp_steps {
 	uint32_t capacity;	/* set once */
 	_Atomic uint32_t count;	/* owner */
 	uint64_t rules;	/* of the oldest chunk, owner: head of the list of hp_frame_rules */
-	uint64_t reserved[5];
+	uint64_t walks;	/* the same: hp_heap.walks when it took the heap */
+	uint64_t reserved[4];
 	struct hp_step at[];
 };
 

@@ -34,6 +34,7 @@ static char *stack, *stack_end;	/* its readable pages */
 static uintptr_t home_end;
 static uint64_t memory;	/* taken so far, bytes */
 static uint32_t until_none;	/* tables that there is memory for, before one without */
+static bool is_image;	/* paths may be inherited at once */
 static bool is_none_left;	/* nor is there for later ones */
 static struct hp_module modules[2];
 
@@ -114,6 +115,11 @@ void *hp_heap_take(struct hp_heap_local *me, uint64_t size)
 	return at ? hp_heap_at(me, at, size) : NULL;
 }
 
+bool hp_account_is_image(void)
+{
+	return is_image;
+}
+
 const struct hp_module *hp_module_of(uintptr_t address)
 {
 	for (int i = 0; i < 2; i++)
@@ -122,7 +128,7 @@ const struct hp_module *hp_module_of(uintptr_t address)
 	return NULL;
 }
 
-const struct hp_module *hp_module_with(uint64_t object)
+const struct hp_module *hp_module_loaded(uint64_t object)
 {
 	for (int i = 0; i < 2; i++)
 		if (modules[i].object == object)
@@ -279,6 +285,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	me.depth_most = 1 + numbers[0] % 64;
 	until_none = numbers[3];
 	is_none_left = numbers[4] & 1;
+	is_image = numbers[4] & 2;
 	home_end = numbers[1] & 1 ? (uintptr_t)stack_end : 0;
 	is_ready = hp_path_init(&me, (uintptr_t)stack);
 	entries = me.entries;
