@@ -37,6 +37,8 @@
 #define SIZE_SECOND_TRY (UINT64_C(64) << 20)
 #define ROOM_TO_GROW UINT64_C(16384)	/* records: a live segment grows while it is read */
 #define SIZE_WITHOUT_POPULATE (UINT64_C(16) << 20)
+#define SEARCHED_CHUNK UINT64_C(4096)	/* some twenty processes or objects */
+#define SEARCHED_LARGE 16	/* lines; larger ones have room of their own */
 
 /* ---- limits ---- */
 
@@ -709,4 +711,37 @@ uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint6
 	}
 	atomic_fetch_add_explicit(&header->refused, 1, memory_order_relaxed);
 	return 0;
+}
+
+/*
+ * The rest of a chunk is lost if another process gets one at the same time. No harm is done if
+ * the word is wrong, since any program with our rights may write all records anyway: the caller
+ * checks that the offset is in the segment.
+ */
+static uint64_t take_with_chunk(const struct hp_segment *segment, uint64_t lines, uint64_t left)
+{
+	uint64_t offset = hp_segment_take(segment, SEARCHED_CHUNK, HP_LINE);
+	uint64_t rest = (offset / HP_LINE + lines) << 8 | (SEARCHED_CHUNK / HP_LINE - lines);
+
+	if (offset)
+		atomic_compare_exchange_strong_explicit(&hp_segment_vacant(segment)->searched,
+							&left, rest, memory_order_relaxed,
+							memory_order_relaxed);
+	return offset;
+}
+
+uint64_t hp_segment_take_searched(const struct hp_segment *segment, uint64_t bytes)
+{
+	_Atomic uint64_t *room = &hp_segment_vacant(segment)->searched;
+	uint64_t lines = (bytes + HP_LINE - 1) / HP_LINE, offset;
+	uint64_t left = atomic_load_explicit(room, memory_order_relaxed);
+
+	while ((left & 0xff) >= lines)
+		/* Relaxed: the room is zeroed, and the caller publishes what it writes there. */
+		if (atomic_compare_exchange_weak_explicit(
+			    room, &left, ((left >> 8) + lines) << 8 | ((left & 0xff) - lines),
+			    memory_order_relaxed, memory_order_relaxed))
+			return (left >> 8) * HP_LINE;
+	offset = lines <= SEARCHED_LARGE ? take_with_chunk(segment, lines, left) : 0;
+	return offset ? offset : hp_segment_take(segment, bytes, HP_LINE);
 }

@@ -136,6 +136,13 @@ void hp_segment_release(struct hp_segment *segment);
  */
 uint64_t hp_segment_take(const struct hp_segment *segment, uint64_t bytes, uint64_t align);
 
+/*
+ * The same for records that each process searches when it starts. They lie side by side: otherwise
+ * each of them is on a page of its own, between the records of its process, and each page that the
+ * search touches is a page fault.
+ */
+uint64_t hp_segment_take_searched(const struct hp_segment *segment, uint64_t bytes);
+
 /* --- leave.c: processes that drop privileges --- */
 
 /* Bytes of offsets that each further level gets. */

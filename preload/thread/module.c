@@ -214,11 +214,12 @@ static void identify(const struct found *found, struct identity *identity)
 	identity->shape = shape_of(header, p);
 }
 
-static uint64_t text_new(const char *bytes, size_t length)
+static uint64_t text_new(const char *bytes, size_t length, bool is_searched)
 {
-	uint64_t offset =
-		hp_segment_take(&hp_segment, sizeof(struct hp_text) + length + 1, HP_LINE);
-	struct hp_text *text = hp_segment_at(&hp_segment, offset, sizeof(*text) + length + 1);
+	uint64_t size = sizeof(struct hp_text) + length + 1;
+	uint64_t offset = is_searched ? hp_segment_take_searched(&hp_segment, size)
+				      : hp_segment_take(&hp_segment, size, HP_LINE);
+	struct hp_text *text = hp_segment_at(&hp_segment, offset, size);
 
 	if (!text)
 		return 0;
@@ -229,7 +230,7 @@ static uint64_t text_new(const char *bytes, size_t length)
 
 uint64_t hp_text_new(const char *bytes, size_t length)
 {
-	return text_new(bytes, length);
+	return text_new(bytes, length, false);
 }
 
 static bool is_same(const struct hp_object *object, const struct identity *identity)
@@ -266,7 +267,7 @@ static uint64_t object_at(const struct found *found, const char *path)
 	object = object_known(&identity);
 	if (object)
 		return hp_segment_offset(&hp_segment, object);
-	offset = hp_segment_take(&hp_segment, sizeof(*object), HP_LINE);
+	offset = hp_segment_take_searched(&hp_segment, sizeof(*object));
 	object = hp_segment_at(&hp_segment, offset, sizeof(*object));
 	if (!object)
 		return 0;
@@ -274,7 +275,7 @@ static uint64_t object_at(const struct found *found, const char *path)
 	object->build_id_size = identity.id_size;
 	memcpy(object->build_id, identity.id, sizeof(identity.id));
 	object->shape = identity.shape;
-	object->path = text_new(path, strlen(path));
+	object->path = text_new(path, strlen(path), true);
 	hp_list_push(&hp_segment.header->objects, offset, &object->next);
 	return offset;
 }

@@ -223,7 +223,7 @@ static void describe(struct hp_process *process, uint64_t started)
 
 static struct hp_process *process_new(uint64_t object, uint64_t started)
 {
-	uint64_t offset = hp_segment_take(&hp_segment, sizeof(struct hp_process), HP_LINE);
+	uint64_t offset = hp_segment_take_searched(&hp_segment, sizeof(struct hp_process));
 	struct hp_process *process = hp_segment_at(&hp_segment, offset, sizeof(*process));
 
 	if (!process)

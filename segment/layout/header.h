@@ -277,6 +277,7 @@ struct hp_credit {
 /*
  * At HP_VACANT_AT: how many records are free, so that nobody searches long lists in vain. A process
  * that is killed in between leaves a wrong count: then a search is in vain, or a record stays free.
+ * And the room that is left for records that each process searches (hp_segment_take_searched).
  * Readers don't need it.
  */
 #define HP_VACANT_AT 640
@@ -284,7 +285,9 @@ struct hp_credit {
 struct hp_vacant {
 	_Atomic uint32_t offcpu_rings;	/* any thread, sampler: of hp_offcpu_ring */
 	_Atomic uint32_t processes;	/* any process, sampler: of hp_process */
-	uint32_t reserved[14];
+	/* any thread, by compare-exchange: offset / HP_LINE << 8 | lines left there */
+	_Atomic uint64_t searched;
+	uint32_t reserved[12];
 };
 
 /*
