@@ -113,11 +113,11 @@ static bool is_called(const struct hp_dynamic *object, uint32_t n, const char *n
  * The table: four words (number of buckets, first symbol in it, words of the filter, its shift), the filter,
  * buckets with the number of their first symbol, and a hash for each symbol whose lowest bit ends the bucket.
  */
-static const ElfW(Sym) *
-	symbol_find(const struct hp_dynamic *object, const char *name, bool functions)
+static const ElfW(Sym) * symbol_find(const struct hp_dynamic *object, const char *name,
+				     uint32_t hash, bool functions)
 {
 	const uint32_t *header = object->hash, *buckets, *chain;
-	uint32_t hash = hp_dynamic_hash(name), n;
+	uint32_t n;
 
 	if (!header || !object->symbols || !object->strings || !header[0] ||
 	    !may_define(header, hash))
@@ -141,14 +141,15 @@ static const ElfW(Sym) *
 
 uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name)
 {
-	const ElfW(Sym) *symbol = symbol_find(object, name, true);
+	const ElfW(Sym) *symbol = symbol_find(object, name, hp_dynamic_hash(name), true);
 
 	return symbol ? object->bias + symbol->st_value : 0;
 }
 
-const ElfW(Sym) * hp_dynamic_symbol(const struct hp_dynamic *object, const char *name)
+const ElfW(Sym) *
+	hp_dynamic_symbol(const struct hp_dynamic *object, const char *name, uint32_t hash)
 {
-	return symbol_find(object, name, false);
+	return symbol_find(object, name, hash, false);
 }
 
 /* Where the last bucket's chain ends. */

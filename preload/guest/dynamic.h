@@ -45,7 +45,8 @@ uintptr_t hp_dynamic_function(const struct hp_dynamic *object, const char *name)
  * What it defines by this name, a function or not, in the version that callers without one get;
  * NULL = nothing.
  */
-const ElfW(Sym) * hp_dynamic_symbol(const struct hp_dynamic *object, const char *name);
+const ElfW(Sym) *
+	hp_dynamic_symbol(const struct hp_dynamic *object, const char *name, uint32_t hash);
 
 /*
  * The functions that it defines: symbols from hash[1] on, and before hp_dynamic_end(); 0 = it has no table.

@@ -71,10 +71,10 @@ uintptr_t hp_real_object(uint32_t i)
 static void *find_in_libc(const char *name)
 {
 	const ElfW(Sym) *symbol = NULL;
-	uint32_t i = 0;
+	uint32_t i = 0, hash = hp_dynamic_hash(name);
 
 	for (; i < behind.count && !symbol; i++)
-		symbol = hp_dynamic_symbol(&behind.objects[i], name);
+		symbol = hp_dynamic_symbol(&behind.objects[i], name, hash);
 	if (!symbol || i < behind.count || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
 		return NULL;
 	return (void *)(behind.objects[i - 1].bias + symbol->st_value);
