@@ -18,16 +18,19 @@
 
 bool hp_ranges_prepare(struct hp_ranges *ranges)
 {
-	struct hp_range *chunk;
+	while (!ranges->unused || !ranges->unused->right) {
+		if (ranges->fresh == ranges->fresh_end) {
+			struct hp_range *chunk = hp_pages(CHUNK);
 
-	if (ranges->unused && ranges->unused->right)
-		return true;
-	chunk = hp_pages(CHUNK);
-	for (size_t i = 0; chunk && i < CHUNK / sizeof(*chunk); i++) {
-		chunk[i].right = ranges->unused;
-		ranges->unused = &chunk[i];
+			if (!chunk)
+				return false;
+			ranges->fresh = chunk;
+			ranges->fresh_end = chunk + CHUNK / sizeof(*chunk);
+		}
+		ranges->fresh->right = ranges->unused;
+		ranges->unused = ranges->fresh++;
 	}
-	return chunk != NULL;
+	return true;
 }
 
 /* Those that begin below `address` and the others. */

@@ -31,6 +31,7 @@ struct hp_range {
 struct hp_ranges {
 	struct hp_range *root;	/* a treap */
 	struct hp_range *unused;	/* by `right` */
+	struct hp_range *fresh, *fresh_end;	/* never used: most programs need a page of them */
 	uint64_t random;
 };
 
