@@ -136,11 +136,13 @@ static struct hp_member *find_inner(const struct hp_members *members, uint32_t i
 static uint32_t inner_pid(struct hp_members *members, uint32_t pid)
 {
 	char path[64], text[4096];
-	struct stat its, own;
+	struct stat its;
 	uint32_t inner = pid;
 
+	if (!members->namespace)
+		members->namespace = hp_member_namespace();
 	hp_proc_path(path, pid, "ns/pid");
-	if (stat(path, &its) < 0 || stat("/proc/self/ns/pid", &own) < 0 || its.st_ino == own.st_ino)
+	if (!members->namespace || stat(path, &its) < 0 || its.st_ino == members->namespace)
 		return pid;
 	members->foreign++;
 	hp_proc_path(path, pid, "status");

@@ -59,6 +59,7 @@ struct hp_members {
 	int epoll;
 	uint32_t count;
 	uint32_t added;	/* ever */
+	uint32_t namespace;	/* inode of our PID namespace; 0 = not known yet */
 	uint32_t foreign;	/* members of other PID namespaces, ever */
 	uint32_t unwatched;	/* live members without a pidfd */
 	uint32_t root_pid;	/* a copy: the header may be overwritten by a broken target */
