@@ -222,13 +222,18 @@ static double nowhere_ns(const struct hp_answer *answer)
 	return ns;
 }
 
-/* The causes are titles of a table: "waits for condition c", "waits in poll". */
+/* The causes are titles of a table: "waits for condition c", "for a signal", "in poll". */
 static const char *preposition(const char *what)
 {
 	static const char *const calls[] = { "poll", "sleep", "place" };
+	static const char *const things[] = { "child process", "signal", "debugger",
+					      "socket",	       "pipe",	 "lock or condition" };
 
 	if (strcmp(what, "disk") == 0)
 		return "for the";
+	for (size_t i = 0; i < sizeof(things) / sizeof(things[0]); i++)
+		if (strcmp(what, things[i]) == 0)
+			return "for a";
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		if (strncmp(what, calls[i], strlen(calls[i])) == 0)
 			return "in";
