@@ -5,9 +5,13 @@
  */
 #include "test/test.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "report/elf/answer.h"
+#include "report/elf/debug.h"
 #include "report/elf/inline.h"
 
 #define BYTES_MAX 200000	/* bytes of code that are examined */
@@ -112,4 +116,96 @@ TEST(inline, order_does_not_matter)
 	hp_inlines_free(up);
 	hp_inlines_free(down);
 	hp_symbol_file_release(&file);
+}
+
+/*
+ * Symbols that overlap: one in another, one without a size, two of different sizes at one address, and
+ * one that ends inside the next. Two functions with debug information are covered by one symbol.
+ */
+static __attribute__((noinline, used)) int overlapped(int a)
+{
+	return a * 3 + (int)sizeof(struct hp_symbol_file);
+}
+
+static __attribute__((noinline, used)) int overlapped_next(int a)
+{
+	return overlapped(a) * 5;
+}
+
+__asm__(".text\n"
+	".type over_outer, @function\nover_outer: .skip 16, 0x90\n"
+	".type over_inner, @function\nover_inner: .skip 8, 0x90\n.size over_inner, 8\n"
+	".type over_none, @function\nover_none: .skip 8, 0x90\n"
+	".type over_alias, @function\nover_alias:\n.type over_long, @function\nover_long: .skip 16, 0x90\n"
+	".size over_alias, 4\n.size over_long, 24\n"
+	".size over_outer, 40\n"
+	".type over_next, @function\nover_next: .skip 16, 0x90\n.size over_next, 16\n"
+	".type over_two, @function\n.set over_two, overlapped\n.size over_two, 256\n");
+
+/* Asks for each of `count` addresses through the cache, in steps of `stride`. */
+static void cache_ask(struct hp_symbol_file *file, struct hp_inlines *inlines,
+		      const uint64_t *addresses, size_t count, size_t stride)
+{
+	struct hp_debug debug;
+
+	for (size_t i = 0, at = 0; i < count; i++, at = (at + stride) % count) {
+		hp_debug_init(&debug, inlines, file, addresses[at], HP_WANT_INLINES);
+		hp_debug_release(&debug);
+	}
+}
+
+static void cache_check(struct hp_symbol_file *file, struct hp_inlines *inlines,
+			const uint64_t *addresses, size_t count)
+{
+	struct hp_inline list[HP_INLINES_MAX], other[HP_INLINES_MAX];
+	size_t others;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t found = hp_inlines_in(inlines, file, addresses[i], list);
+
+		CHECK(hp_answers_find(file->answers, addresses[i], other, &others));
+		CHECK(is_same(list, found, other, others));
+	}
+}
+
+static size_t addresses_near(const struct hp_symbol_file *file, uint64_t *addresses, size_t most)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < file->count; i++)
+		if (strncmp(file->symbols[i].name, "over", 4) == 0)
+			for (uint64_t at = 0; at < 40 && count < most; at++)
+				addresses[count++] = file->symbols[i].address + at;
+	return count;
+}
+
+/* Whole functions are cached when one of their addresses is requested: overlapping ones in any order. */
+TEST(inline, cached_answers_do_not_depend_on_the_order)
+{
+	static const size_t strides[] = { 1, 7, 101, SIZE_MAX };
+	char folder[] = "/tmp/inline.XXXXXX";
+	uint64_t addresses[499];
+	size_t count;
+
+	CHECK(mkdtemp(folder));
+	hp_answers_folder(folder, false);
+	for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
+		struct hp_inlines *inlines = hp_inlines_new();
+		struct hp_symbol_file file;
+		struct hp_model_object object;
+		struct stat status = { .st_size = 1 };
+
+		file_read(&file, &object);
+		count = addresses_near(&file, addresses, 499);
+		CHECK(count > 200);
+		file.answers = hp_answers_open((const unsigned char *)"order", 5, &status);
+		cache_ask(&file, inlines, addresses, count,
+			  strides[i] == SIZE_MAX ? count - 1 : strides[i]);
+		cache_check(&file, inlines, addresses, count);
+		hp_answers_close(file.answers);
+		file.answers = NULL;
+		hp_inlines_free(inlines);
+		hp_symbol_file_release(&file);
+	}
+	CHECK_EQ(rmdir(folder), 0);
 }
