@@ -209,13 +209,25 @@ static uint32_t root_told(void)
 		       : 0;
 }
 
-/* `hotpath run` starts us before the root, which then tells us its pid and stores it. */
+/* One that is gone, or cannot be asked for, may be one. */
+static bool is_child_of_runner(const struct sampler *sampler, uint32_t pid)
+{
+	struct hp_level level;
+	uint32_t parent;
+
+	return !hp_level_read(&level, pid, &parent) || parent == sampler->begin.runner_pid;
+}
+
+/*
+ * `hotpath run` starts us before the root, which then tells us its pid and stores it.  Any process
+ * that may write the number, or send us a signal, can name another process: only a child of the
+ * runner is accepted.
+ */
 static bool wait_for_root(struct sampler *sampler)
 {
 	struct hp_header *header = sampler->segment.header;
 	char text[HP_BEGIN_TEXT];
-	struct hp_level level;
-	uint32_t parent, told;
+	uint32_t told;
 
 	while (!(sampler->begin.root_pid = *(volatile uint32_t *)&header->root_pid)) {
 		if (getppid() != (pid_t)sampler->begin.runner_pid || hp_term_is_asked())
@@ -223,12 +235,9 @@ static bool wait_for_root(struct sampler *sampler)
 		hp_end_wait(&header->root_pid, 0, 100000000);
 	}
 	told = root_told();
-	if (told)
+	if (told && is_child_of_runner(sampler, told))
 		sampler->begin.root_pid = told;
-	/* It must be a child of the runner, so a writer of the number cannot name any other
-	 * process. */
-	if (!told && hp_level_read(&level, sampler->begin.root_pid, &parent) &&
-	    parent != sampler->begin.runner_pid)
+	else if (!is_child_of_runner(sampler, sampler->begin.root_pid))
 		return false;
 	/* The report gets it through the environment, too. */
 	hp_begin_text(&sampler->begin, text);
