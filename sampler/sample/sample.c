@@ -532,14 +532,15 @@ uint32_t hp_samples_wait_node(struct hp_samples *samples, const struct hp_wait_s
  * A stack at a switch. The kernel passes the data of a software event to all events that record it
  * (do_perf_sw_event), and the first one's identifier remains in it. So while another program, or
  * another session, records switches, the identifier may be that of its event. Therefore the ring
- * decides, or the period: that of a clock is never 1.
+ * decides, or the period: that of a clock is never 1. It was also seen to be 0 there; a sample without
+ * a period would have no weight.
  */
 static bool is_of_switch(const struct hp_samples *samples, const struct sample *s)
 {
 	if (!samples->wait_id_room)
 		return false;
 	return (samples->is_of_waits && *samples->is_of_waits) ||
-	       (!samples->period_ns && s->period == 1) || *wait_id_slot(samples, s->id);
+	       (!samples->period_ns && s->period <= 1) || *wait_id_slot(samples, s->id);
 }
 
 static void sample_add(struct hp_samples *samples, const struct perf_event_header *record)

@@ -350,10 +350,11 @@ TEST(open, a_stack_at_a_switch_is_none_of_the_cpu_whatever_its_identifier)
 	is_of_waits = false;
 	samples.period_ns = 0;
 	wait_with(5000, 3000 * MS, 1);
+	wait_with(5000, 3500 * MS, 0);
 	CHECK_EQ(samples.record->samples, 0);
 	CHECK_EQ(hp_sample_tree_node(&samples.tree, 0)->waits, 0);
-	CHECK_EQ(samples.record->blocked_ns, 3 * MS);
-	CHECK_EQ(samples.wait_samples, 3);
+	CHECK_EQ(samples.record->blocked_ns, 4 * MS);
+	CHECK_EQ(samples.wait_samples, 4);
 	stack_of(9, 4000 * MS, MS);
 	CHECK_EQ(samples.record->samples, 1);
 	end();
