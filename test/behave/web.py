@@ -162,7 +162,7 @@ def views(page):
     assert sections > 15, sections
     empty = page.value("[...document.querySelectorAll('.sections tr.empty')].map((one) => one.cells[2].textContent)")
     assert empty and all(empty), empty
-    page.wait("document.querySelector('.facts').textContent.includes('it runs')")
+    page.wait("document.querySelector('.facts').textContent.includes('still running')")
     page.wait("document.querySelector('.chart svg').getAttribute('aria-label').includes('now')")
     page.click(".sections a[href='#memory']")
     page.wait("!document.getElementById('view-memory').hidden")
