@@ -182,18 +182,27 @@ static char *entries_room(struct hp_heap_local *me, uint64_t size)
 	return me->ring;
 }
 
+/* The index last, as its mask changes with it. Empty numbers lead to no entry. */
+static bool entries_find(struct hp_heap_local *me, uint64_t size, uint32_t bits)
+{
+	return hp_table_widen(me, (void **)&me->numbers, &me->numbers_shift, sizeof(*me->numbers),
+			      numbers_bits(size)) &&
+	       hp_table_widen(me, (void **)&me->index, &me->index_shift,
+			      HP_PATH_WAYS * sizeof(*me->index), bits);
+}
+
 static bool entries_init(struct hp_heap_local *me, uint64_t size, uint32_t bits)
 {
 	char *entries = entries_room(me, size);
 
 	if (!entries)
 		return false;
-	/* The index last, as its mask changes with it. Empty numbers lead to no entry. */
-	if (!hp_table_widen(me, (void **)&me->numbers, &me->numbers_shift, sizeof(*me->numbers),
-			    numbers_bits(size)) ||
-	    !hp_table_widen(me, (void **)&me->index, &me->index_shift,
-			    HP_PATH_WAYS * sizeof(*me->index), bits))
+	if (!entries_find(me, size, bits)) {
+		/* The largest ring stays, for the next time. */
+		if (entries != me->ring)
+			hp_tables_give(&me->tables, entries, size);
 		return false;
+	}
 	me->index_mask =
 		(uint32_t)(hp_table_size(me->index_shift, HP_PATH_WAYS * sizeof(*me->index)) -
 			   HP_PATH_WAYS * sizeof(*me->index));
