@@ -328,7 +328,7 @@ alone_as_usual()
 	grep -q '^open-per-item setting_read (.*) opens and closes part.0 for each item' "$T/found"
 	# Another function closes the files.
 	jq -r '.findings[] | .rule + " " + .facts' "$T/opens.apart" | tee "$T/found"
-	grep -q '^open-per-item .*opening takes .*%)' "$T/found"
+	grep -q '^open-per-item .*opening takes .*%[,)]' "$T/found"
 	run ! grep -q '(0%)' "$T/found"
 	# Files that are only written are in no table.
 	HOTPATH_LIMIT=0 "$HP_BUILD/hotpath" report --report streams -f json opens |
