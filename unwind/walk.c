@@ -9,23 +9,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "util/find_object.h"
+
 #define PAGE 4096
 #define WORD sizeof(uintptr_t)
 #define ENTRY_MAX 64	/* bytes of _start up to its only call */
 #define FP_FRAME_MAX (UINT64_C(1) << 20)	/* between two frame pointers, bytes */
-
-/* glibc's struct dl_find_object (2.35); not in the headers of older ones. */
-struct find_object {
-	unsigned long long int flags;
-	void *map_start;
-	void *map_end;
-	struct link_map *link_map;
-	void *eh_frame;
-	unsigned long long int reserved[7];
-};
-
-extern int find_object(void *address, struct find_object *result) __asm__("_dl_find_object")
-	__attribute__((weak));
 
 /* --- objects --- */
 
@@ -87,14 +76,14 @@ static bool look_at_program(struct question *question)
 static bool cfi_of(struct hp_walker *walker, uintptr_t pc, struct hp_cfi *cfi)
 {
 	struct question question = { pc, cfi };
-	struct find_object object;
+	struct hp_find_object object;
 
 	cfi->room = walker->room;
 	cfi->has_kept = walker->has_kept;
 	walker->has_kept = true;
-	if (!find_object)
+	if (!hp_find_object)
 		return dl_iterate_phdr(look, &question) == 1 && cfi->header;
-	if (find_object((void *)pc, &object) != 0 || !object.eh_frame)
+	if (hp_find_object((void *)pc, &object) != 0 || !object.eh_frame)
 		return false;
 	cfi->header = object.eh_frame;
 	cfi->begin = (uintptr_t)object.map_start;

@@ -24,20 +24,8 @@
 #include "preload/guest/real.h"
 #include "preload/guest/self.h"
 #include "preload/thread/process.h"
+#include "util/find_object.h"
 #include "util/hash.h"
-
-/* glibc's struct dl_find_object; not in the headers of older ones. */
-struct find_object {
-	unsigned long long int flags;
-	void *map_start;
-	void *map_end;
-	struct link_map *link_map;
-	void *eh_frame;
-	unsigned long long int reserved[7];
-};
-
-extern int find_object(void *address, struct find_object *result) __asm__("_dl_find_object")
-	__attribute__((weak));
 
 /* The loader's information about an address. */
 struct found {
@@ -86,11 +74,11 @@ static int phdr_look(struct dl_phdr_info *info, size_t size, void *data)
 static bool ask(uintptr_t address, struct found *found)
 {
 	struct question question = { address, found };
-	struct find_object object;
+	struct hp_find_object object;
 
-	if (!find_object)
+	if (!hp_find_object)
 		return dl_iterate_phdr(phdr_look, &question) == 1;
-	if (find_object((void *)address, &object) != 0 || !object.link_map)
+	if (hp_find_object((void *)address, &object) != 0 || !object.link_map)
 		return false;
 	*found = (struct found){ .begin = (uintptr_t)object.map_start,
 				 .end = (uintptr_t)object.map_end,

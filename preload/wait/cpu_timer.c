@@ -41,6 +41,7 @@
 #include "unwind/walk.h"
 #include "segment/section_key.h"
 #include "util/assert.h"
+#include "util/find_object.h"
 
 #define SIGNAL_SETXID 33	/* glibc, internal-signals.h; SIGRTMIN is the one after it */
 #define FRAMES_MAX 512
@@ -69,8 +70,6 @@ struct hp_timer_local {
 	void *argument;
 	struct hp_walker walker;
 };
-
-extern int find_object(void *, void *) __asm__("_dl_find_object") __attribute__((weak));
 
 /* Called by pthread_atfork of the C library's static part; specific to glibc, like all of this. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
@@ -293,7 +292,7 @@ static bool walker_init(struct hp_walker *walker)
 	walker->row_shift = 64 - PAIR_BITS;
 	walker->is_readable = hp_readable_few;
 	/* Other ways of asking the loader take its lock, which this thread may hold. */
-	walker->mode = &find_object ? HP_WALK_AUTO : HP_WALK_FP;
+	walker->mode = &hp_find_object ? HP_WALK_AUTO : HP_WALK_FP;
 	return true;
 }
 

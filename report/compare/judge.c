@@ -27,16 +27,6 @@ static size_t least_runs(const struct hp_compare *compare)
 	return compare->a.count < compare->b.count ? compare->a.count : compare->b.count;
 }
 
-static double median_of(const double *values, size_t count)
-{
-	double *copy = hp_xcalloc(count + 1, sizeof(*copy)), median;
-
-	memcpy(copy, values, count * sizeof(*copy));
-	median = hp_rank_median(copy, count);
-	free(copy);
-	return median;
-}
-
 /* --- counts --- */
 
 struct range {
@@ -403,9 +393,11 @@ static void middles_find(struct hp_compare *compare)
 		bool is_whole = is_known(row->values, compare->run_count);
 
 		row->a = is_known(row->values, compare->a.count)
-				 ? median_of(row->values, compare->a.count)
+				 ? hp_rank_median_of(row->values, compare->a.count)
 				 : NAN;
-		row->b = is_known(of_b, compare->b.count) ? median_of(of_b, compare->b.count) : NAN;
+		row->b = is_known(of_b, compare->b.count)
+				 ? hp_rank_median_of(of_b, compare->b.count)
+				 : NAN;
 		row->is_varying = is_whole && is_varying(compare, row);
 		row->verdict = is_whole ? HP_COMPARE_SAME : HP_COMPARE_UNKNOWN;
 	}

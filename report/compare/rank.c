@@ -140,3 +140,13 @@ double hp_rank_median(double *values, size_t count)
 	qsort(values, count, sizeof(*values), compare_numbers);
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
+
+double hp_rank_median_of(const double *values, size_t count)
+{
+	double *copy = hp_xcalloc(count + 1, sizeof(*copy)), median;
+
+	memcpy(copy, values, count * sizeof(*copy));
+	median = hp_rank_median(copy, count);
+	free(copy);
+	return median;
+}

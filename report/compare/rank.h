@@ -28,4 +28,7 @@ double hp_rank_least(size_t a_count, size_t b_count);
 /* The median of the values, which are reordered; 0 if there are none. */
 double hp_rank_median(double *values, size_t count);
 
+/* The same, and the values keep their order. */
+double hp_rank_median_of(const double *values, size_t count);
+
 #endif

@@ -25,16 +25,6 @@ struct relative {
 	size_t count;
 };
 
-static double median_of(const double *values, size_t count)
-{
-	double *copy = hp_xcalloc(count + 1, sizeof(*copy)), median;
-
-	memcpy(copy, values, count * sizeof(*copy));
-	median = hp_rank_median(copy, count);
-	free(copy);
-	return median;
-}
-
 /* For one run, from all rows except one; 0 = there are too few. */
 static double factor_of(const struct relative *all, size_t run, size_t but)
 {
@@ -65,10 +55,10 @@ static void row_test(const struct relative *all, size_t row, struct test *test)
 			return;
 		test->values[run] = all->rows[row]->values[run] / factor;
 	}
-	before = median_of(test->values, a);
+	before = hp_rank_median_of(test->values, a);
 	if (!(before > 0))
 		return;
-	test->change = median_of(test->values + a, b) / before - 1;
+	test->change = hp_rank_median_of(test->values + a, b) / before - 1;
 	test->chance = hp_rank_chance(test->values, a, test->values + a, b);
 }
 
@@ -115,7 +105,7 @@ void hp_compare_relative_judge(const struct hp_compare *compare, struct hp_compa
 	all.middles = hp_xcalloc(count + 1, sizeof(*all.middles));
 	all.is_found = hp_xcalloc(count + 1, sizeof(*all.is_found));
 	for (size_t i = 0; i < count; i++)
-		all.middles[i] = median_of(rows[i]->values, compare->run_count);
+		all.middles[i] = hp_rank_median_of(rows[i]->values, compare->run_count);
 	for (size_t found = 0; found < count / 2; found++) {
 		size_t place = best_find(&all, &best, &spare, least);
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-void hp_events_each(const struct hp_model *model,
-		    void (*add)(void *context, const struct hp_event *event), void *context)
+void hp_events_each_wanted(const struct hp_model *model, hp_events_want *want,
+			   void (*add)(void *context, const struct hp_event *event), void *context)
 {
 	struct hp_reader reader = model->reader;	/* not released: the model's */
 	struct hp_event_chunk chunk;
@@ -17,9 +17,17 @@ void hp_events_each(const struct hp_model *model,
 		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
 						    (size_t)chunk.count * sizeof(event));
 
-		for (uint32_t i = 0; events && i < chunk.count; i++) {
+		if (!events || (want && !want(context, &chunk, events)))
+			continue;
+		for (uint32_t i = 0; i < chunk.count; i++) {
 			memcpy(&event, events + i * sizeof(event), sizeof(event));
 			add(context, &event);
 		}
 	}
+}
+
+void hp_events_each(const struct hp_model *model,
+		    void (*add)(void *context, const struct hp_event *event), void *context)
+{
+	hp_events_each_wanted(model, NULL, add, context);
 }

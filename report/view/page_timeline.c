@@ -15,6 +15,7 @@
 #include "report/section/cpu/cpu.h"
 #include "report/base/format.h"
 #include "report/base/memory.h"
+#include "report/read/event.h"
 #include "report/section/wait/offcpu.h"
 
 #define STEPS 240
@@ -99,8 +100,9 @@ static void span_add(const struct timeline *line, double *parts, double from, do
 		parts[i] += fmin(to, (double)i + 1) - fmax(from, (double)i);
 }
 
-static void event_add(struct timeline *line, const struct hp_event *event)
+static void event_add(void *context, const struct hp_event *event)
 {
+	struct timeline *line = context;
 	uint64_t start = line->report->model.reader.header.start.ns;
 	double end = (double)event->ns - (double)start;
 	struct strip *strip;
@@ -122,38 +124,16 @@ static void event_add(struct timeline *line, const struct hp_event *event)
 	span_add(line, strip->parts[place], end - (double)event->span_ns, end);
 }
 
-/* True if no event of the chunk is recent enough. */
-static bool is_past(const struct timeline *line, const struct hp_event_chunk *chunk,
-		    const char *events)
+/* False if no event of the chunk is recent enough. */
+static bool is_recent(void *context, const struct hp_event_chunk *chunk, const char *events)
 {
+	const struct timeline *line = context;
 	struct hp_event last;
 
 	if (!chunk->count)
-		return true;
+		return false;
 	memcpy(&last, events + (chunk->count - 1) * sizeof(last), sizeof(last));
-	return last.ns + DISORDER_NS < line->report->model.reader.header.start.ns + line->from_ns;
-}
-
-static void events_read(struct timeline *line)
-{
-	const struct hp_model *model = &line->report->model;
-	struct hp_reader reader = model->reader;	/* not released: the model's */
-	struct hp_event_chunk chunk;
-	struct hp_event event;
-
-	hp_reader_restart(&reader, 2);
-	for (uint64_t at = model->sampling.record.events;
-	     hp_reader_step(&reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
-		const char *events = hp_reader_take(&reader, at + sizeof(chunk),
-						    (size_t)chunk.count * sizeof(event));
-
-		if (!events || is_past(line, &chunk, events))
-			continue;
-		for (uint32_t i = 0; i < chunk.count; i++) {
-			memcpy(&event, events + i * sizeof(event), sizeof(event));
-			event_add(line, &event);
-		}
-	}
+	return last.ns + DISORDER_NS >= line->report->model.reader.header.start.ns + line->from_ns;
 }
 
 /* --- JSON --- */
@@ -257,7 +237,7 @@ cJSON *hp_page_timeline(struct hp_report *report, uint64_t span_ns)
 	if (model->sampling.is_there && model->sampling.stack_count) {
 		hp_report_cpu(report);
 		line.of_stack = hp_xcalloc(model->sampling.stack_count, sizeof(*line.of_stack));
-		events_read(&line);
+		hp_events_each_wanted(&report->model, is_recent, event_add, &line);
 	}
 	to = timeline_json(&line);
 	for (size_t i = 0; i < line.count; i++)

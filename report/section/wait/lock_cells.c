@@ -8,6 +8,12 @@
 #include "report/base/memory.h"
 #include "report/section/wait/lock_section.h"
 
+void hp_lock_set_place(const struct hp_cell *cell, const struct hp_lock_place *place,
+		       struct hp_value *value)
+{
+	hp_cell_set_text(cell, hp_lock_place_text(cell->report, place), value);
+}
+
 void hp_lock_set_ticks(const struct hp_cell *cell, double ticks, struct hp_value *value)
 {
 	value->number = ticks * cell->report->model.ns_per_tick;

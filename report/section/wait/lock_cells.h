@@ -10,6 +10,11 @@
 #define HP_REPORT_SECTION_WAIT_LOCK_CELLS_H
 
 #include "report/section/core/section.h"
+#include "report/section/wait/lock.h"
+
+/* A place in code, "function (file.c:12)". */
+void hp_lock_set_place(const struct hp_cell *cell, const struct hp_lock_place *place,
+		       struct hp_value *value);
 
 /* A time in ticks; < 0 = not known. */
 void hp_lock_set_ticks(const struct hp_cell *cell, double ticks, struct hp_value *value);

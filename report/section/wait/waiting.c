@@ -13,6 +13,7 @@
 
 #include "report/section/channel/row/name.h"
 #include "report/base/format.h"
+#include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_section.h"
 #include "report/section/core/list.h"
 #include "report/base/memory.h"
@@ -212,15 +213,9 @@ static void waiting_kind(const struct hp_cell *cell, struct hp_value *value)
 		hp_lock_row_kind(&locks->rows[wait_of(cell->row)->lock], wait_of(cell->row)->side);
 }
 
-static void set_place(const struct hp_cell *cell, const struct hp_lock_place *place,
-		      struct hp_value *value)
-{
-	hp_cell_set_text(cell, hp_lock_place_text(cell->report, place), value);
-}
-
 static void waiting_at(const struct hp_cell *cell, struct hp_value *value)
 {
-	set_place(cell, &wait_of(cell->row)->at, value);
+	hp_lock_set_place(cell, &wait_of(cell->row)->at, value);
 }
 
 static void waiting_path(const struct hp_cell *cell, struct hp_value *value)
@@ -252,7 +247,7 @@ static void waiting_holder(const struct hp_cell *cell, struct hp_value *value)
 
 	value->is_unknown = !hold;
 	if (hold)
-		set_place(cell, &hold->at, value);
+		hp_lock_set_place(cell, &hold->at, value);
 }
 
 /* How many threads wait in a circle. */

@@ -35,15 +35,9 @@ static void wait_kind(const struct hp_cell *cell, struct hp_value *value)
 				       wait_of(cell->row)->side);
 }
 
-static void set_place(const struct hp_cell *cell, const struct hp_lock_place *place,
-		      struct hp_value *value)
-{
-	hp_cell_set_text(cell, hp_lock_place_text(cell->report, place), value);
-}
-
 static void wait_at(const struct hp_cell *cell, struct hp_value *value)
 {
-	set_place(cell, &wait_of(cell->row)->at, value);
+	hp_lock_set_place(cell, &wait_of(cell->row)->at, value);
 }
 
 static void wait_function(const struct hp_cell *cell, struct hp_value *value)
