@@ -29,6 +29,7 @@ struct build {
 	struct hp_model *model;
 	size_t process_room;
 	size_t thread_room;
+	size_t folded_room;
 	size_t name_room;
 	uint64_t root_end;	/* end of the root's last image, ticks */
 	uint64_t other_end;	/* end of the last of the others that recorded it */
@@ -403,6 +404,54 @@ static void read_watch_rows(struct build *b)
 	}
 }
 
+static int compare_ids(const void *left, const void *right)
+{
+	const struct hp_watch_id *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+static void read_folded(struct build *b)
+{
+	struct hp_model *model = b->model;
+	struct hp_watch_folded chunk;
+
+	for (uint64_t at = hp_reader_folded(&model->reader);
+	     hp_reader_step(&model->reader, at, &chunk, sizeof(chunk)); at = chunk.next) {
+		uint32_t count = chunk.count < chunk.capacity ? chunk.count : chunk.capacity;
+		const struct hp_watch_id *ids = hp_reader_take(&model->reader, at + sizeof(chunk),
+							       (size_t)count * sizeof(*ids));
+
+		for (uint32_t i = 0; ids && i < count; i++) {
+			model->folded = hp_xgrow(model->folded, model->folded_count,
+						 &b->folded_room, sizeof(*model->folded));
+			memcpy(&model->folded[model->folded_count++], &ids[i], sizeof(*ids));
+		}
+	}
+	if (model->folded_count)
+		qsort(model->folded, model->folded_count, sizeof(*model->folded), compare_ids);
+}
+
+bool hp_model_is_folded(const struct hp_model *model, uint32_t pid, uint32_t tid)
+{
+	const struct hp_watch_id id = { .tid = tid, .pid = pid };
+
+	return model->folded_count &&
+	       bsearch(&id, model->folded, model->folded_count, sizeof(id), compare_ids);
+}
+
+static void folded_check(struct hp_model *model)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < model->thread_count; i++)
+		/* The row `<other>` is not itself a thread's. */
+		count += model->threads[i].folded + (size_t)(model->threads[i].tid == 0);
+	model->is_folded_known = count == model->folded_count;
+}
+
 /*
  * The sampler may be folding a row into another: then all are read again. A
  * member of the session could block that word, so the retries are limited.
@@ -417,9 +466,10 @@ static void read_all_rows(struct build *b)
 		uint32_t before = hp_reader_folding(&model->reader);
 
 		model->reader.steps = steps;
-		model->thread_count = 0;
+		model->thread_count = model->folded_count = 0;
 		model->thread_ns = model->blocked_ns = b->watched_cpu_ns = 0;
 		read_watch_rows(b);
+		read_folded(b);
 		if (!(before & 1) && hp_reader_folding(&model->reader) == before)
 			return;
 		nanosleep(&nap, NULL);
@@ -455,6 +505,7 @@ static void read_threads(struct build *b)
 	struct hp_watch watch;
 
 	read_all_rows(b);
+	folded_check(b->model);
 	threads_end(b->model);
 	if (hp_reader_step(reader, reader->header.sampler_area, &watch, sizeof(watch))) {
 		b->model->threads_interval_ms = watch.interval_ms;
@@ -657,6 +708,7 @@ static void clear(struct hp_model *model)
 	free(model->gaps);
 	free(model->gap_shares);
 	free(model->threads);
+	free(model->folded);
 	free(model->thread_names);
 	free(model->runs);
 	hp_model_sampling_pause(&model->sampling);
@@ -665,6 +717,8 @@ static void clear(struct hp_model *model)
 	model->gap_shares = NULL;
 	model->gap_count = model->gap_room = model->gap_share_count = 0;
 	model->threads = NULL;
+	model->folded = NULL;
+	model->folded_count = 0;
 	model->thread_names = NULL;
 	model->runs = NULL;
 	model->run_count = model->run_room = 0;

@@ -25,6 +25,7 @@
 #include "report/read/level.h"
 #include "report/read/reader.h"
 #include "segment/layout/call.h"
+#include "segment/layout/watch.h"
 
 #define HP_NONE UINT32_MAX	/* no place in an array */
 #define HP_LAST_MAX 50	/* last calls of a function that a report shows */
@@ -269,6 +270,9 @@ struct hp_model {
 	size_t node_count;
 	struct hp_model_thread *threads;
 	size_t thread_count;
+	struct hp_watch_id *folded;	/* threads that are in rows of others, by pid and tid */
+	size_t folded_count;
+	bool is_folded_known;	/* that are all of them */
 	struct hp_model_run *runs;
 	size_t run_count;
 	size_t run_room;
@@ -312,6 +316,9 @@ uint32_t hp_model_place_at(const struct hp_model *model, uint64_t offset);
  * that one.  Lives as long as the model.
  */
 const char *hp_model_object_name(const struct hp_model *model, uint32_t object);
+
+/* True if a scanned thread is in the row of another; only if is_folded_known. */
+bool hp_model_is_folded(const struct hp_model *model, uint32_t pid, uint32_t tid);
 
 /*
  * The name at its end of the first thread `tid` of `pid` that ended at `ticks`

@@ -364,6 +364,14 @@ uint32_t hp_reader_folding(const struct hp_reader *reader)
 	return hp_seq_look_32(&hp_segment_recorded_at(&reader->segment)->folding);
 }
 
+uint64_t hp_reader_folded(const struct hp_reader *reader)
+{
+	if (reader->mapped < HP_PAGE)
+		return 0;
+	return atomic_load_explicit(&hp_segment_recorded_at(&reader->segment)->folded,
+				    memory_order_acquire);
+}
+
 uint64_t hp_reader_refusals(const struct hp_reader *reader)
 {
 	uint64_t sum = reader->mapped < HP_PAGE ? 0 : refusals_at(reader, 0);

@@ -117,6 +117,9 @@ uint16_t hp_reader_port(const struct hp_reader *reader);
 /* Odd while the sampler folds rows of threads; changes with each fold. */
 uint32_t hp_reader_folding(const struct hp_reader *reader);
 
+/* Where the threads are that are folded into rows of others; 0 = none. */
+uint64_t hp_reader_folded(const struct hp_reader *reader);
+
 /* The session's recorded data: bits of enum hp_recorded_kind; 0 = unknown. */
 uint32_t hp_reader_recorded(const struct hp_reader *reader);
 

@@ -29,6 +29,7 @@
 
 #define FIRST_ROWS 62	/* a first chunk of two pages */
 #define MORE_ROWS 255
+#define FOLDED_IDS 248	/* of a chunk of half a page */
 #define FIRST_THREADS 16
 #define SHARE 1250	/* a scan takes at most 1/1250 of the time, 0.08 % */
 #define SHORTEST_NS 20000000	/* a percentage over less is noise */
@@ -124,6 +125,35 @@ static void row_publish(struct hp_watcher *watcher, const struct hp_watch_row *r
 	atomic_thread_fence(memory_order_release);
 	if (row == (struct hp_watch_row *)(area + 1) + watcher->newest_count)
 		area->count = ++watcher->newest_count;
+}
+
+static bool folded_new(struct hp_watcher *watcher)
+{
+	_Atomic uint64_t *head = &hp_segment_recorded_at(watcher->segment)->folded;
+	uint64_t size = sizeof(struct hp_watch_folded) + FOLDED_IDS * sizeof(struct hp_watch_id);
+	uint64_t offset = hp_segment_take(watcher->segment, size, HP_LINE);
+	struct hp_watch_folded *folded = hp_segment_at(watcher->segment, offset, size);
+
+	if (!folded)
+		return false;
+	folded->capacity = FOLDED_IDS;
+	folded->next = watcher->folded ? hp_segment_offset(watcher->segment, watcher->folded) : 0;
+	watcher->folded = folded;
+	watcher->folded_count = 0;
+	atomic_store_explicit(head, offset, memory_order_release);
+	return true;
+}
+
+/* A thread that is missing here makes the list incomplete: readers count. */
+static void folded_note(struct hp_watcher *watcher, const struct hp_watch_row *row)
+{
+	bool is_full = !watcher->folded || watcher->folded_count == FOLDED_IDS;
+
+	if (watcher->folded_all == HP_WATCH_FOLDED || (is_full && !folded_new(watcher)))
+		return;
+	watcher->folded->ids[watcher->folded_count] = (struct hp_watch_id){ row->tid, row->pid };
+	watcher->folded->count = ++watcher->folded_count;
+	watcher->folded_all++;
 }
 
 /* Adds an ended row to another. */
@@ -262,6 +292,7 @@ static struct hp_watch_row *row_reuse(struct hp_watcher *watcher)
 		return NULL;
 	row_fold(&target->own, &oldest->own);
 	*target->row = target->own;
+	folded_note(watcher, &oldest->own);
 	slot_remove(watcher, oldest);
 	watcher->ended--;
 	return row;

@@ -20,6 +20,7 @@
 #include "sampler/session/size.h"
 
 #define HP_WATCH_ENDED 256
+#define HP_WATCH_FOLDED 65536	/* ids that are kept of threads in others' rows */
 
 struct hp_watch_thread;
 
@@ -36,6 +37,9 @@ struct hp_watcher {
 	uint32_t room;	/* slots of it, a power of two */
 	uint32_t count;
 	uint32_t ended;
+	struct hp_watch_folded *folded;	/* the newest chunk; */
+	uint32_t folded_count;	/* its ids, where no member can write it; */
+	uint32_t folded_all;	/* of all chunks */
 	uint32_t fds;	/* descriptors of threads kept open */
 	uint32_t fds_most;
 	uint32_t interval_ms;	/* wished, the least */

@@ -316,7 +316,9 @@ struct hp_recorded {
 	_Atomic uint32_t bare_fine;	/* as cost_: an empty call, with empty hooks; 0 = unknown */
 	_Atomic uint64_t suspended_ns;	/* sampler: time the machine was suspended */
 	_Atomic uint32_t cores;	/* sampler: CPUs that were online at the start; 0 = unknown */
-	uint32_t reserved[7];
+	uint32_t reserved0;
+	_Atomic uint64_t folded;	/* sampler: offset of the newest hp_watch_folded, 0 = none */
+	uint32_t reserved[4];
 };
 
 /*

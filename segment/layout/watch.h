@@ -75,6 +75,24 @@ struct hp_watch_row {	/* follows struct hp_watch */
 	uint64_t reserved[2];
 };
 
+struct hp_watch_id {
+	uint32_t tid;
+	uint32_t pid;
+};
+
+/*
+ * Which threads are folded into rows of others, so that a reader can tell them from those that were
+ * never scanned. Complete if there are as many as the rows have.
+ */
+struct hp_watch_folded {
+	uint64_t next;	/* sampler: the chunk before, 0 = none */
+	uint32_t count;	/* sampler: in use below */
+	uint32_t capacity;	/* set once */
+	uint64_t reserved[6];
+	struct hp_watch_id ids[];
+};
+
+static_assert(sizeof(struct hp_watch_folded) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_size_line) == 64, "format: readers rely on it");
 static_assert(sizeof(struct hp_watch_row) == 128, "format: readers rely on it");

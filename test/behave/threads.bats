@@ -130,6 +130,55 @@ load helper
 	grep -E '^note +[0-9,]+ of 4,501 threads are not listed: a process has room for 4,096$' "$T/table"
 }
 
+# has_folded SEGMENT - the helper put rows of ended threads together: header.h, struct hp_recorded.
+has_folded()
+{
+	[ "$(od -An -t u8 -j 1064 -N 8 "$1" | tr -d ' ')" -gt 0 ]
+}
+
+# Rounds of threads that wait until the next round, and some that end at once.
+@test "threads: each is counted if the helper put some in one row, and did not see others" {
+	compile rounds -fno-instrument-functions <<-'EOF'
+		#include <poll.h>
+		#include <pthread.h>
+		#include <stdio.h>
+		#define EACH 80
+		static void *wait_for_end(void *nothing)
+		{
+			poll(NULL, 0, 300);
+			return nothing;
+		}
+		static void *end(void *nothing) { return nothing; }
+		int main(void)
+		{
+			pthread_t threads[2 * EACH];
+			int count = 1;
+			do {
+				for (int i = 0; i < 2 * EACH; i++)
+					count += pthread_create(&threads[i], NULL, i % 2 ? end : wait_for_end, NULL) == 0;
+				for (int i = 0; i < 2 * EACH; i++)
+					pthread_join(threads[i], NULL);
+			} while (poll(&(struct pollfd){ 0, POLLIN, 0 }, 1, 0) == 0 && count < 4000 - 2 * EACH);
+			printf("%d\n", count);
+			return 0;
+		}
+	EOF
+	mkfifo "$T/go"
+	HOTPATH_LIMIT=0 HOTPATH_SEGMENT_PATH="$T/folded" HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		HOTPATH_REPORT=threads "$HP_RUN" "$T/rounds" <"$T/go" >"$T/count" 3>&- &
+	exec 8>"$T/go"
+	until [ -s "$T/count" ] || has_folded "$T/folded" 2>/dev/null; do
+		sleep 0.02
+	done
+	exec 8>&-
+	wait $!
+	cat "$T/count"
+	jq -c '[.threads.thread_count, (.threads.raw | length), (.threads.raw | map(.threads) | add)]' "$T/json"
+	jq -e --argjson count "$(cat "$T/count")" '.threads.thread_count == $count' "$T/json"
+	jq -e --argjson count "$(cat "$T/count")" '(.threads.raw | map(.threads) | add) == $count' "$T/json"
+	has_folded "$T/folded" || skip "no rows were put together"
+}
+
 @test "threads: a row's parts and its main activity have one base" {
 	compile signalled <<-'EOF'
 		#include <pthread.h>

@@ -408,6 +408,40 @@ TEST(model, threads_are_shown_as_the_watcher_saw_them)
 	hp_model_release(&s.model);
 }
 
+/* Two rows with 3 and 2 more threads, the second one `<other>`, and so many ids of these. */
+static bool is_folded_known(uint32_t count)
+{
+	struct simple s;
+	struct hp_watch_row *rows;
+	struct hp_watch_folded *folded;
+	bool is_known, has_last;
+
+	simple_init(&s, 1 << 20);
+	rows = fake_watch(&s.fake, 2);
+	rows[0] = (struct hp_watch_row){ .tid = 1, .state = 'x', .folded = 3 };
+	rows[1] = (struct hp_watch_row){ .state = 'x', .folded = 1 };
+	folded = fake_take(&s.fake, sizeof(*folded) + 8 * sizeof(struct hp_watch_id));
+	folded->capacity = 8;
+	folded->count = count;
+	for (uint32_t i = 0; i < count; i++)
+		folded->ids[i] = (struct hp_watch_id){ .tid = 90 - i, .pid = 7 };
+	((struct hp_recorded *)((char *)fake_header(&s.fake) + HP_RECORDED_AT))->folded =
+		fake_at(&s.fake, folded);
+	simple_read(&s);
+	is_known = s.model.is_folded_known;
+	has_last = hp_model_is_folded(&s.model, 7, 90 - count + 1);
+	CHECK(has_last && !hp_model_is_folded(&s.model, 7, 90 - count));
+	hp_model_release(&s.model);
+	return is_known;
+}
+
+TEST(model, it_is_known_which_threads_are_in_rows_of_others_if_each_is_listed)
+{
+	CHECK(is_folded_known(5));
+	CHECK(!is_folded_known(4));
+	CHECK(!is_folded_known(6));
+}
+
 /* A list that leads back into itself, and offsets that lead nowhere. */
 TEST(model, a_list_without_end_ends)
 {

@@ -415,6 +415,8 @@ static void times_set(struct hp_report *report, const struct hp_threads *threads
 
 static bool is_listed(const struct hp_model *model, const struct hp_lock_birth *birth)
 {
+	if (hp_model_is_folded(model, birth->pid, birth->tid))
+		return true;
 	for (size_t i = 0; i < model->thread_count; i++)
 		if (model->threads[i].tid == birth->tid && model->threads[i].pid == birth->pid)
 			return true;
@@ -491,15 +493,21 @@ static void unseen_add(struct hp_report *report, struct hp_threads *threads)
  * The first thread of a process has no parent; any other one without a recorded start
  * is counted with those without one.
  */
-static void unlisted_count(struct hp_threads *threads, const struct hp_locks *locks)
+static void unlisted_count(const struct hp_model *model, struct hp_threads *threads,
+			   const struct hp_locks *locks)
 {
-	uint64_t seen = 0;
+	uint64_t seen = 0, recorded = 0;
 
 	for (size_t i = 0; i < threads->count; i++) {
 		const struct hp_thread_row *row = &threads->rows[i];
 
 		seen += row->is_seen && !row->birth && row->thread->tid != row->thread->pid;
 	}
+	for (size_t i = 0; i < locks->birth_count; i++)
+		recorded += hp_model_is_folded(model, locks->births[i].pid, locks->births[i].tid);
+	for (size_t i = 0; i < model->folded_count; i++)
+		seen += model->folded[i].tid != model->folded[i].pid;
+	seen = seen > recorded ? seen - recorded : 0;
 	threads->unlisted = locks->birthless > seen ? locks->birthless - seen : 0;
 }
 
@@ -534,7 +542,7 @@ struct hp_threads *hp_threads_of(struct hp_report *report)
 	images_sort(model, threads);
 	unseen_add(report, threads);
 	locks_add(report, threads);
-	unlisted_count(threads, locks);
+	unlisted_count(model, threads, locks);
 	switches_add(report, threads);
 	others_sum(threads);
 	for (size_t i = 0; i < threads->count; i++)
@@ -542,18 +550,32 @@ struct hp_threads *hp_threads_of(struct hp_report *report)
 	return threads;
 }
 
-/* An ongoing wait may be scanned later; for folded threads, the start of each is unknown. */
-static bool is_past_and_apart(const struct hp_report *report)
+/* An ongoing wait may be scanned later; of folded threads it must be known which they are. */
+static bool is_past_and_known(const struct hp_report *report)
 {
-	for (size_t i = 0; i < report->model.thread_count; i++)
-		if (report->model.threads[i].folded)
-			return false;
-	return !report->record.is_live;
+	return report->model.is_folded_known && !report->record.is_live;
 }
 
 size_t hp_threads_unseen(struct hp_report *report)
 {
-	return is_past_and_apart(report) ? hp_threads_of(report)->unseen_count : 0;
+	return is_past_and_known(report) ? hp_threads_of(report)->unseen_count : 0;
+}
+
+/* Rows of several threads, of which each was scanned. */
+static void folded_sum(const struct hp_model *model, struct hp_thread_sums *sums)
+{
+	for (size_t i = 0; i < model->thread_count; i++) {
+		const struct hp_model_thread *thread = &model->threads[i];
+
+		if (!thread->folded)
+			continue;
+		sums->watched += thread->folded + 1;
+		sums->count += thread->folded + 1;
+		sums->life_ns += thread->life_ns;
+		sums->ready_ns += thread->wait_ns;
+		if (thread->life_ns > thread->cpu_ns + thread->wait_ns)
+			sums->blocked_ns += thread->life_ns - thread->cpu_ns - thread->wait_ns;
+	}
 }
 
 /* A thread's ready time is known up to its last scan: of little use if that was early. */
@@ -571,7 +593,7 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 					 .count = model->thread_count };
 	for (size_t i = 0; i < model->thread_count; i++)
 		sums->ready_ns += model->threads[i].wait_ns;
-	if (model->thread_count + hp_threads_unseen(report) <= 1 || !is_past_and_apart(report))
+	if (model->thread_count + hp_threads_unseen(report) <= 1 || !is_past_and_known(report))
 		return;
 	threads = hp_threads_of(report);
 	*sums = (struct hp_thread_sums){ .stopped_ns = all_ns,
@@ -587,4 +609,5 @@ void hp_threads_sum(struct hp_report *report, struct hp_thread_sums *sums)
 		sums->ready_ns += hp_whole(row->ready_ns);
 		sums->blocked_ns += hp_whole(row->blocked_ns);
 	}
+	folded_sum(model, sums);
 }

@@ -75,7 +75,7 @@ double hp_thread_wait_scale(const struct hp_thread_row *row);
 
 /*
  * Threads that ended between two scans of the sampler, in a report about the past.  Also 0
- * if several were folded into one: it is unknown which of those it had scanned.
+ * if several were folded into one and it is not known which.
  */
 size_t hp_threads_unseen(struct hp_report *report);
 
