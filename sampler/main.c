@@ -10,7 +10,7 @@
  * segment as descriptor 3, the session's socket as 4, the root's stderr as 2.
  * It sleeps until
  *
- *   the socket    a new image of the session asks for the segment
+ *   the socket    a new image of the session asks for the segment, or the root has joined
  *   a pidfd       a member ended
  *   the end word the root exits and requests the report; a futex, since the
  *                 root may only use that and stores. A thread waits on it and
@@ -567,9 +567,9 @@ static void handle(struct sampler *sampler, uint64_t data)
  * While many short processes come and go, their records are freed soon, so that
  * the next ones need none of their own.
  */
-static void scan(struct sampler *sampler)
+static void scan(struct sampler *sampler, void (*members_scan)(struct hp_members *members))
 {
-	hp_members_scan(&sampler->members);
+	members_scan(&sampler->members);
 	sampler->scan_ns = sampler->members.suspected ? hp_clock_raw_ns() + SCAN_AGAIN_NS : 0;
 	for (uint32_t i = 0; i < sampler->members.segments.count; i++)
 		hp_segment_widen(sampler->members.segments.at[i], hp_member_is_gone);
@@ -580,7 +580,8 @@ static void look(struct sampler *sampler)
 	uint32_t wait_ms = (uint32_t)sampler->settings.threads_interval_ms;
 
 	hp_members_poll(&sampler->members, sampler->is_blind, member_ended, sampler);
-	scan(sampler);
+	hp_door_look(&sampler->door, &sampler->members);
+	scan(sampler, hp_members_scan);
 	hp_members_judge(&sampler->members);	/* those just found, too */
 	if (sampler->root != ROOT_ENDED) {	/* the report reads a consistent state */
 		wait_ms = hp_watcher_look(&sampler->watcher);
@@ -655,7 +656,7 @@ static void do_due(struct sampler *sampler)
 	if (now >= sampler->look_ns)
 		look(sampler);
 	else if (sampler->scan_ns && now >= sampler->scan_ns)
-		scan(sampler);
+		scan(sampler, hp_members_scan_ended);
 	if (now < sampler->noted_ns + NOTE_CLOCK_NS - NOTE_CLOCK_NS / 16)
 		return;
 	hp_clock_note(sampler->segment.header);
@@ -783,6 +784,7 @@ int main(void)
 	 * root's pid: their code can write the header, and the pid decides the name of the kept run.
 	 */
 	hp_segment_room(&sampler->segment)->pid_namespace = hp_member_namespace();
+	hp_door_open_lobby(&sampler->door, &sampler->segment);
 	hp_deadline_init(&sampler->deadline, sampler->begin.start_ns,
 			 sampler->settings.shutdown_ms);
 	start_threads(sampler);

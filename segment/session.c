@@ -323,16 +323,16 @@ static int open_shared(struct hp_session *session)
 }
 
 /* True, and the segment is mapped, if `fd` is this session's; closes it if not. */
-static int attach(const struct hp_session *session, struct hp_segment *segment, int fd)
+static int attach(struct hp_session *session, struct hp_segment *segment, int fd)
 {
 	struct hp_rights own;
-	/* As hp_level_begin would reserve it, but without mapping it twice. */
-	bool can_drop = hp_rights_own(&own) && !hp_rights_are_least(&own);
 	int error = -EPERM;
 
+	session->can_drop = hp_rights_own(&own) && !hp_rights_are_least(&own);
+	/* As hp_level_begin would reserve it, but without mapping it twice. */
 	if (is_trusted_file(fd))
-		error = can_drop ? hp_segment_attach_reserved(segment, fd)
-				 : hp_segment_attach(segment, fd);
+		error = session->can_drop ? hp_segment_attach_reserved(segment, fd)
+					  : hp_segment_attach(segment, fd);
 	if (error) {
 		close(fd);
 		return error;
@@ -376,21 +376,51 @@ static int check_pids(const struct hp_segment *segment)
 	return hp_rights_namespace(AT_FDCWD, "/proc/self/ns/pid") == its ? 0 : -EPROTO;
 }
 
+static bool connect_to(int fd, const struct sockaddr_un *address, socklen_t size)
+{
+	return syscall(SYS_connect, fd, address, size) == 0;
+}
+
+/* The sampler's second socket, which does not wake it. */
+static bool enter_lobby(int fd, uint32_t lobby)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	for (int i = 0; i < 5; i++)
+		address.sun_path[5 - i] = "0123456789abcdef"[lobby >> 4 * i & 15];
+	return lobby && connect_to(fd, &address, offsetof(struct sockaddr_un, sun_path) + 6);
+}
+
 /*
  * Lets the sampler know of this process, without waiting for it: it accepts the connection when it
- * has time.  If its queue is full, it finds the process's record at its next scan.
+ * has time.  The root's wakes it, since it prepares the report then.
  */
-static void tell(const struct hp_session *session)
+static void tell(const struct hp_session *session, const struct hp_segment *segment, bool is_root)
 {
 	struct sockaddr_un address;
-	socklen_t size = fill_address(&address, HP_SOCKET_NAME, session->token);
+	uint32_t lobby = is_root ? 0
+				 : atomic_load_explicit(&hp_segment_ports(segment)->lobby,
+							memory_order_relaxed);
 	int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
 	int fd = (int)syscall(SYS_socket, AF_UNIX, type, 0);
 
 	if (fd < 0)
 		return;
-	syscall(SYS_connect, fd, &address, size);
+	if (!enter_lobby(fd, lobby))
+		connect_to(fd, &address, fill_address(&address, HP_SOCKET_NAME, session->token));
 	syscall(SYS_close, fd);
+}
+
+/*
+ * The sampler finds the records of new processes when it scans them. But a process that drops
+ * privileges may hide its record by then.
+ */
+static void tell_if_needed(const struct hp_session *session, const struct hp_segment *segment)
+{
+	bool is_root = segment->header->root_pid == (uint32_t)syscall(SYS_getpid);
+
+	if (is_root || session->can_drop)
+		tell(session, segment, is_root);
 }
 
 /* By /proc; returns 0 or -errno. */
@@ -405,7 +435,7 @@ static int join_shared(struct hp_session *session, struct hp_segment *segment)
 	if (error)
 		hp_segment_release(segment);
 	else
-		tell(session);
+		tell_if_needed(session, segment);
 	return error;
 }
 

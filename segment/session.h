@@ -91,6 +91,7 @@ struct hp_session {
 	const char *defaults;	/* of the program, for the helper; NULL or "" = none */
 	struct hp_begin begin;	/* for the helper: the creator's, from before it has members */
 	uint64_t user_namespace;	/* of the process that joined, if it was read for that; 0 = not */
+	bool can_drop;	/* privileges, when it joined */
 	struct rusage spent;	/* of the process that created the helper; already reaped */
 };
 

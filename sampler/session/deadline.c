@@ -44,6 +44,7 @@ void hp_deadline_do(struct hp_deadline *deadline, struct hp_members *members, bo
 {
 	if (!deadline->due_ns || hp_clock_raw_ns() < deadline->due_ns)
 		return;
+	hp_members_scan(members);	/* for those that joined since the last one */
 	if (deadline->is_asked) {
 		deadline->due_ns = 0;
 		send_all(members, SIGKILL);

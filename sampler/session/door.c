@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #include "segment/fd_pass.h"
 #include "segment/session.h"
 
+#define FILES_FEW 64	/* then other things need a descriptor more */
+#define LOBBY_MAX 1024	/* processes there; the kernel cuts it to net.core.somaxconn */
 #define TRIES_MAX 100	/* that report an interruption */
 #define PAUSE_NS UINT64_C(20000000)	/* in which descriptors or memory may become available */
 #define ROUND_NS UINT64_C(2000000)	/* of answers, until everything else has its turn */
@@ -112,12 +115,62 @@ static bool spare_give_up(struct hp_door *door)
 
 void hp_door_init(struct hp_door *door, int epoll, uint64_t data)
 {
-	*door = (struct hp_door){ .socket = HP_SAMPLER_SOCKET_FD, .epoll = epoll, .data = data };
+	*door = (struct hp_door){
+		.socket = HP_SAMPLER_SOCKET_FD, .lobby = -1, .epoll = epoll, .data = data
+	};
 	for (int i = 0; i < HP_DOOR_SPARES; i++)
 		door->spares[i] = -1;
 	fcntl(door->socket, F_SETFD, FD_CLOEXEC);
 	spares_keep(door);
 	watch(door, EPOLL_CTL_ADD, EPOLLIN);
+}
+
+/* The kernel chooses an unused name, so nobody else can have it. */
+static uint32_t bind_lobby(int fd)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t size = sizeof(address);
+	uint32_t number;
+
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address.sun_family)) < 0 ||
+	    listen(fd, LOBBY_MAX) < 0 || getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+		return 0;
+	return sscanf(address.sun_path + 1, "%5" SCNx32, &number) == 1 ? number | HP_LOBBY : 0;
+}
+
+void hp_door_open_lobby(struct hp_door *door, const struct hp_segment *segment)
+{
+	uint32_t number;
+
+	if (sysconf(_SC_OPEN_MAX) < FILES_FEW)
+		return;
+	door->lobby = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	number = door->lobby < 0 ? 0 : bind_lobby(door->lobby);
+	/* Relaxed: one that does not see it connects to the other socket. */
+	atomic_store_explicit(&hp_segment_ports(segment)->lobby, number, memory_order_relaxed);
+}
+
+/* A number may be that of another process by now, so it must belong to the session. */
+static void lobby_admit(struct hp_members *members, int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && is_our_user(&peer) &&
+	    !hp_member_is_gone((uint32_t)peer.pid) && hp_members_admit(members, (uint32_t)peer.pid))
+		hp_members_add(members, (uint32_t)peer.pid);
+}
+
+void hp_door_look(struct hp_door *door, struct hp_members *members)
+{
+	for (int i = 0; door->lobby >= 0 && i < LOBBY_MAX; i++) {
+		int fd = accept4(door->lobby, NULL, NULL, SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		lobby_admit(members, fd);
+		close(fd);
+	}
 }
 
 /* The next process in the queue; -1 with errno EAGAIN = none. */

@@ -22,6 +22,7 @@
 
 struct hp_door {
 	int socket;	/* listening and non-blocking */
+	int lobby;	/* the same, but not polled: processes only let us know of them there; -1 = none */
 	int spares[HP_DOOR_SPARES];	/* descriptors to sacrifice when others run out; -1 = none */
 	int epoll;
 	uint64_t data;	/* of its event */
@@ -37,6 +38,15 @@ void hp_door_init(struct hp_door *door, int epoll, uint64_t data);
  * our work must go on. Beyond his share of our time, another user gets no answer.
  */
 void hp_door_answer(struct hp_door *door, struct hp_members *members);
+
+/*
+ * From now on, processes that opened the segment themselves let us know of them without waking us.
+ * Most have ended when we look.
+ */
+void hp_door_open_lobby(struct hp_door *door, const struct hp_segment *segment);
+
+/* Admits those in the lobby that still live. */
+void hp_door_look(struct hp_door *door, struct hp_members *members);
 
 /* Listens again when it is time. */
 void hp_door_do(struct hp_door *door, uint64_t now_ns);

@@ -4,10 +4,12 @@
  */
 #include "sampler/session/level.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sampler/base/proc.h"
 
@@ -21,14 +23,25 @@ static bool read_ids(const char *text, const char *label, uint32_t ids[3])
 
 bool hp_level_read(struct hp_level *level, uint32_t pid, uint32_t *parent)
 {
+	char path[64];
+
+	hp_proc_path(path, pid, "status");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is_read = hp_level_again(level, fd, pid, parent);
+	if (fd >= 0)
+		close(fd);
+	return is_read;
+}
+
+bool hp_level_again(struct hp_level *level, int status, uint32_t pid, uint32_t *parent)
+{
 	char path[64], text[4096];
 	const char *capabilities;
 	struct hp_rights *rights = &level->rights;
 	struct stat namespace;
 
 	*level = (struct hp_level){ .user = 0 };
-	hp_proc_path(path, pid, "status");
-	if (hp_proc_read(path, text, sizeof(text)) < 0)
+	if (hp_proc_again(status, text, sizeof(text)) < 0)
 		return false;
 	/* With its newline: a process's name, which comes first, may contain anything except
 	 * that. */

@@ -24,6 +24,9 @@ struct hp_level {
  */
 bool hp_level_read(struct hp_level *level, uint32_t pid, uint32_t *parent);
 
+/* The same through its open status file. */
+bool hp_level_again(struct hp_level *level, int status, uint32_t pid, uint32_t *parent);
+
 bool hp_level_is_same(const struct hp_level *a, const struct hp_level *b);
 
 /* Can `above` control `below` completely?  Also true of equal ones. */

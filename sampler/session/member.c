@@ -572,11 +572,17 @@ static void judge_mappings(struct hp_members *members, uint32_t pid, const struc
 			members->is_tainted[i] = true;
 }
 
+static bool level_of(const struct hp_member *member, struct hp_level *level)
+{
+	return member->status_fd < 0 ? hp_level_read(level, member->pid, NULL)
+				     : hp_level_again(level, member->status_fd, member->pid, NULL);
+}
+
 static void judge(struct hp_members *members, struct hp_member *member)
 {
 	struct hp_level now;
 
-	if (!hp_level_read(&now, member->pid, NULL))
+	if (member->judged == members->scans || !level_of(member, &now))
 		return;
 	if (member->has_level ? !hp_level_is_same(&member->level, &now)
 			      : !hp_level_is_same(&members->levels[0], &now))
@@ -627,14 +633,13 @@ void hp_members_judge(struct hp_members *members)
  * no harm.
  */
 static bool is_of_session(struct hp_members *members, const struct hp_segment *segment,
-			  uint32_t pid)
+			  uint32_t pid, struct hp_level *level)
 {
-	struct hp_level level;
 	uint32_t parent;
 
 	if (!members->has_level)
 		return geteuid() != 0;
-	return hp_level_read(&level, pid, &parent) && hp_level_rules(&members->levels[0], &level) &&
+	return hp_level_read(level, pid, &parent) && hp_level_rules(&members->levels[0], level) &&
 	       (hp_members_find(members, parent) || has_segment(members, segment, pid));
 }
 
@@ -669,30 +674,52 @@ bool hp_members_descends(const struct hp_members *members, uint32_t pid)
 
 bool hp_members_admit(struct hp_members *members, uint32_t pid)
 {
+	struct hp_level level;
+
 	return pid && (hp_members_find(members, pid) || find_inner(members, pid) ||
-		       is_of_session(members, members->segment, pid));
+		       is_of_session(members, members->segment, pid, &level));
+}
+
+/* One with our own level need not be judged after this scan. */
+static void level_note(const struct hp_members *members, struct hp_member *member,
+		       const struct hp_level *level)
+{
+	if (!members->has_level || !hp_level_is_same(&members->levels[0], level))
+		return;
+	member->level = *level;
+	member->has_level = true;
+	member->judged = members->scans;
 }
 
 /* A record without a member: forked and not found yet, from elsewhere, or dead. */
 static void meet(struct hp_members *members, const struct hp_segment *segment,
 		 struct hp_process *record, uint32_t pid)
 {
+	struct hp_level level;
 	uint64_t start_time;
 	bool is_it = is_alive(pid, &start_time) &&
 		     (!start_time || !record->starttime || record->starttime == start_time);
-	struct hp_member *member =
-		is_it && is_of_session(members, segment, pid) ? hp_members_add(members, pid) : NULL;
+	struct hp_member *member = is_it && is_of_session(members, segment, pid, &level)
+					   ? hp_members_add(members, pid)
+					   : NULL;
 
 	/* One that marked its own end may be found shortly before it is gone. */
 	if (member) {
 		member->object = record->object;
 		member->start_time = start_time;
+		level_note(members, member, &level);
 	} else if (!is_it && members->foreign == 0 && is_dead_twice(members, record)) {
 		bury(members, segment, record);
 	}
 }
 
-static void scan(struct hp_members *members, const struct hp_segment *segment)
+/* The record is that of a live process, and not to be met now. */
+static bool is_for_later(uint32_t pid, bool meets)
+{
+	return !meets && !hp_member_is_gone(pid);
+}
+
+static void scan(struct hp_members *members, const struct hp_segment *segment, bool meets)
 {
 	struct hp_process *record = first_record(segment);
 
@@ -705,7 +732,7 @@ static void scan(struct hp_members *members, const struct hp_segment *segment)
 		struct hp_member *member = hp_members_find(members, pid);
 		if (!member || member->inner_pid != pid)
 			member = members->foreign ? find_inner(members, pid) : member;
-		if (!member)
+		if (!member && !is_for_later(pid, meets))
 			meet(members, segment, record, pid);
 		if (!member || (record->end_ticks && member->object))
 			continue;	/* an image that ended by exec */
@@ -714,13 +741,23 @@ static void scan(struct hp_members *members, const struct hp_segment *segment)
 	}
 }
 
-void hp_members_scan(struct hp_members *members)
+static void scan_all(struct hp_members *members, bool meets)
 {
 	members->scans++;
 	members->checks = 0;
 	members->suspected = 0;
 	for (uint32_t i = 0; i < members->segments.count; i++)
-		scan(members, members->segments.at[i]);
+		scan(members, members->segments.at[i], meets);
+}
+
+void hp_members_scan(struct hp_members *members)
+{
+	scan_all(members, true);
+}
+
+void hp_members_scan_ended(struct hp_members *members)
+{
+	scan_all(members, false);
 }
 
 static bool is_gone(struct hp_member *member)

@@ -7,8 +7,8 @@
  * May use: sampler/base sampler/perf sampler/sample segment segment/layout
  *   util
  *
- * A process becomes a member when it joins over the socket, or, forked without
- * exec, when its record is found in hp_header.processes.  A pidfd reports
+ * A process becomes a member when it asks for the segment over the socket, or
+ * when a scan finds its record in hp_header.processes.  A pidfd reports
  * its end; if the kernel provides none, each scan checks. Then its records
  * and blocks are marked ended and free, so that later processes of the same
  * executable take them over: a killed process cannot do that itself.
@@ -38,6 +38,7 @@ struct hp_member {
 	bool is_sampled;	/* perf: looked at */
 	bool has_level;
 	struct hp_level level;	/* when it was last scanned */
+	uint32_t judged;	/* the scan that found it with our own level; 0 = none */
 	uint64_t met_ns;	/* perf: when it was first seen; 0 = not yet */
 };
 
@@ -114,6 +115,9 @@ bool hp_members_admit(struct hp_members *members, uint32_t pid);
 
 /* Searches the segment's list for processes that are new, or ended unnoticed. */
 void hp_members_scan(struct hp_members *members);
+
+/* The same for those that ended: new ones may have ended before the next scan, and are not examined. */
+void hp_members_scan_ended(struct hp_members *members);
 
 /*
  * The process is dead: forgets it. Later scans mark its leftovers, unless it

@@ -192,8 +192,12 @@ struct hp_ports {
 	uint16_t reserved0;
 	_Atomic uint32_t asked;	/* any process, by fetch_or: 1 << enum hp_port_kind */
 	_Atomic uint32_t given;	/* sampler: how often it released some; futex */
-	uint32_t reserved[12];
+	_Atomic uint32_t lobby;	/* sampler: number of its second socket + HP_LOBBY; 0 = none */
+	uint32_t reserved[11];
 };
+
+/* In the abstract name space, five hex digits of the number: the kernel has chosen it. */
+#define HP_LOBBY (UINT32_C(1) << 20)
 
 /*
  * After the ports, at HP_ROOM_AT. A process that limits its own address space unmaps the

@@ -100,6 +100,29 @@ joins()
 	joins "asked same" "${maps[@]}"
 }
 
+# A connection to the helper's own socket would wake it, and most processes end before it looks.
+@test "join: a process does not wake the helper; one that can drop privileges enters its lobby" {
+	needs_root
+	# Where COMMAND connects to, as soon as that is $1.
+	cat >"$place/connects" <<-'EOF'
+		#!/bin/bash
+		trace=$(mktemp /tmp/hotpath-trace.XXXXXX)
+		for ((i = 0; i < 1000; i++)); do
+			strace -qq -o "$trace" -e trace=connect -E LD_PRELOAD="$LD_PRELOAD" "${@:2}"
+			name=$(sed -E -n 's/.*sun_path=@"([^"]*)".*/\1/p' "$trace")
+			[[ $name =~ $1 ]] && break
+			sleep 0.01
+		done
+		rm -f "$trace"
+		echo "connects to '$name'"
+	EOF
+	chmod 755 "$place/connects"
+	run "$place/hotpath-run" "$place/connects" '^[0-9a-f]{5}$' sh -c :
+	[[ $output =~ "to '"[0-9a-f]{5}"'" ]]
+	run setpriv --reuid=65534 --regid=65534 --clear-groups "$place/hotpath-run" "$place/connects" '^$' sh -c :
+	[ "$output" = "connects to ''" ]
+}
+
 # It is known by its connection, although it has erased its record and lost its rights by the time the helper looks.
 @test "join: a segment that a process with fewer rights kept is opened by nobody" {
 	needs_root
