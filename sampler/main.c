@@ -74,6 +74,7 @@
 
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
+#define MEET_NS UINT64_C(250000000)
 #define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled without a request */
 #define JOIN_NS UINT64_C(2000000)	/* until the root has joined, or never will */
 #define SUSPENSION_NS INT64_C(1000000)	/* shorter is no suspension, but the clocks' grain */
@@ -107,6 +108,7 @@ struct sampler {
 	int report_pidfd;
 	uint64_t look_ns;	/* when the next one is due */
 	uint64_t noted_ns;	/* when the clock was noted */
+	uint64_t met_ns;	/* when new processes were last searched for */
 	uint64_t scan_ns;	/* when the records must be checked again; 0 = at the next scan */
 	uint64_t sample_ns;	/* when sampling begins; 0 = it has begun, or never will */
 	uint64_t prepare_ns;	/* when the report's process is to be prepared; 0 = it was, or never */
@@ -565,11 +567,17 @@ static void handle(struct sampler *sampler, uint64_t data)
 
 /*
  * While many short processes come and go, their records are freed soon, so that
- * the next ones need none of their own.
+ * the next ones need none of their own. New ones are examined less often.
  */
-static void scan(struct sampler *sampler, void (*members_scan)(struct hp_members *members))
+static void scan(struct sampler *sampler, bool meets)
 {
-	members_scan(&sampler->members);
+	if (meets) {
+		sampler->met_ns = hp_clock_raw_ns();
+		hp_door_look(&sampler->door, &sampler->members);
+		hp_members_scan(&sampler->members);
+	} else {
+		hp_members_scan_ended(&sampler->members);
+	}
 	sampler->scan_ns = sampler->members.suspected ? hp_clock_raw_ns() + SCAN_AGAIN_NS : 0;
 	for (uint32_t i = 0; i < sampler->members.segments.count; i++)
 		hp_segment_widen(sampler->members.segments.at[i], hp_member_is_gone);
@@ -580,8 +588,7 @@ static void look(struct sampler *sampler)
 	uint32_t wait_ms = (uint32_t)sampler->settings.threads_interval_ms;
 
 	hp_members_poll(&sampler->members, sampler->is_blind, member_ended, sampler);
-	hp_door_look(&sampler->door, &sampler->members);
-	scan(sampler, hp_members_scan);
+	scan(sampler, true);
 	hp_members_judge(&sampler->members);	/* those just found, too */
 	if (sampler->root != ROOT_ENDED) {	/* the report reads a consistent state */
 		wait_ms = hp_watcher_look(&sampler->watcher);
@@ -656,7 +663,7 @@ static void do_due(struct sampler *sampler)
 	if (now >= sampler->look_ns)
 		look(sampler);
 	else if (sampler->scan_ns && now >= sampler->scan_ns)
-		scan(sampler, hp_members_scan_ended);
+		scan(sampler, now >= sampler->met_ns + MEET_NS);
 	if (now < sampler->noted_ns + NOTE_CLOCK_NS - NOTE_CLOCK_NS / 16)
 		return;
 	hp_clock_note(sampler->segment.header);

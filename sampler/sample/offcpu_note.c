@@ -17,6 +17,8 @@
 #define LEAST_TICKS 1000
 #define RINGS_MAX 100000	/* a damaged list must not cause an endless loop */
 #define FREE_EVERY_NS UINT64_C(1000000000)
+#define COST_RATIO 20	/* pauses are so many times longer than readings, */
+#define PAUSE_NS UINT64_C(2000000)	/* up to this: a ring holds some ms of a thread */
 #define SLACK_NS 1000	/* of a call's start, which is in ticks, */
 #define SLACK_PART 1000	/* and this part of its duration */
 #define MOST_NS (UINT64_C(1) << 62)	/* of a call that claims to have taken impossibly long */
@@ -161,9 +163,17 @@ uint32_t hp_offcpu_notes_read(struct hp_offcpu_notes *notes, uint64_t until_ns)
 	bool frees = now_ns >= notes->free_ns + FREE_EVERY_NS;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; notes->segments && i < notes->segments->count; i++)
+	if (!notes->segments)
+		return 0;
+	/* Ends of processes alone may wake us thousands of times a second. */
+	if (now_ns < notes->due_ns && until_ns != UINT64_MAX)
+		return notes->last;
+	for (uint32_t i = 0; i < notes->segments->count; i++)
 		count += rings_read(notes, notes->segments->at[i], until_ns, frees);
 	if (frees)
 		notes->free_ns = now_ns;
+	uint64_t end_ns = hp_clock_raw_ns(), pause_ns = (end_ns - now_ns) * COST_RATIO;
+	notes->due_ns = end_ns + (pause_ns < PAUSE_NS ? pause_ns : PAUSE_NS);
+	notes->last = count;
 	return count;
 }

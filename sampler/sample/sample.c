@@ -13,11 +13,13 @@
 
 #include "sampler/perf/ring.h"
 #include "sampler/sample/open.h"
+#include "segment/clock.h"
 #include "util/hash.h"
 
 #define STACK_FRESH_NS UINT64_C(200000)	/* between a stack and its switch */
 #define RECORD_MIN 24	/* tid and pid, time, identifier */
 #define FETCH_MAX UINT64_C(256)	/* innermost bytes of a stack that are prefetched */
+#define ASK_EVERY_NS UINT64_C(100000000)	/* whether a process that ended is still of the session */
 #define EVENT_MIN_NS UINT64_C(20000)	/* shorter waits are only in the tree */
 
 /* A record, read from its start. */
@@ -433,16 +435,28 @@ void hp_samples_place_waits(struct hp_samples *samples, uint32_t tid, uint64_t b
 			      });
 }
 
+/* Each process that ends has a few records after that of its end. */
+static bool is_still_there(const struct hp_samples *samples, struct hp_space *space)
+{
+	uint64_t now_ns = hp_clock_raw_ns();
+
+	if (now_ns < space->foreign_ns + ASK_EVERY_NS)
+		return false;
+	if (samples->admits(samples->members, space->pid))
+		return true;
+	space->foreign_ns = now_ns;
+	return false;
+}
+
 /*
  * Of the session. The number of a process that has ended may be that of another one by now, of any
  * user; but a process whose first thread has ended may still run, so it is asked for.
  */
 static bool is_known(const struct hp_samples *samples, uint32_t pid)
 {
-	const struct hp_space *space = hp_space_known(&samples->spaces, pid);
+	struct hp_space *space = hp_space_known(&samples->spaces, pid);
 
-	return space &&
-	       (!space->is_ended || !samples->admits || samples->admits(samples->members, pid));
+	return space && (!space->is_ended || !samples->admits || is_still_there(samples, space));
 }
 
 /* A process outside the session. */

@@ -629,6 +629,7 @@ void hp_space_fork(struct hp_spaces *spaces, uint32_t pid, uint32_t parent)
 	space->mapped = ++spaces->mapped;
 	space->count = 0;
 	space->is_whole = space->is_ended = false;
+	space->foreign_ns = 0;
 	space->is_ours = parent == spaces->self || (from && from->is_ours);
 	if (!from || !from->is_whole || !has_room(space, from->count))
 		return;

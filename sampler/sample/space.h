@@ -49,6 +49,7 @@ struct hp_space {
 	uint32_t room;
 	bool is_whole;	/* all mappings are known: from /proc or from records */
 	bool is_ended;
+	uint64_t foreign_ns;	/* after its end: when it was found not to be of the session; 0 = not asked */
 	bool is_ours;	/* the server and other processes that we start: not part of the session */
 	bool is_shut;	/* only a record claims that this process exists: nothing of it is read */
 	uint64_t mapped;	/* changes with the mappings, and never repeats */

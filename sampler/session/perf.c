@@ -39,6 +39,7 @@
 #define PENDING_SHARE 2
 #define LEAVE_MOST 256	/* events: closed within a few milliseconds */
 #define CROWD 1000	/* threads alive */
+#define COUNT_NS UINT64_C(250000000)	/* in which their records tell how many there may be */
 #define SWITCH_SHARE \
 	50	/* of all time, switching stacks of waits off and on may take one part in this many */
 #define WAITS_MAX 1000	/* stacks of waits in a window, */
@@ -265,8 +266,25 @@ static uint32_t processes_alive(struct hp_perf *perf)
 uint32_t hp_perf_threads(struct hp_perf *perf)
 {
 	uint32_t threads = use_of_all(perf).threads, processes = processes_alive(perf);
+	struct hp_perf_crowd *crowd = &perf->crowd;
 
-	return threads > processes ? threads : processes;
+	crowd->threads = threads > processes ? threads : processes;
+	crowd->begun = perf->samples.started;
+	crowd->lost = perf->samples.lost;
+	crowd->counted_ns = hp_clock_raw_ns();
+	return crowd->threads;
+}
+
+/* Those of a process without events are found by the next count. */
+bool hp_perf_has_threads(struct hp_perf *perf, uint32_t most)
+{
+	const struct hp_perf_crowd *crowd = &perf->crowd;
+	uint64_t later = perf->samples.started - crowd->begun;
+
+	if (crowd->counted_ns && hp_clock_raw_ns() < crowd->counted_ns + COUNT_NS &&
+	    perf->samples.lost == crowd->lost && crowd->threads + later <= most)
+		return false;
+	return hp_perf_threads(perf) > most;
 }
 
 uint32_t hp_perf_threads_beyond(const struct hp_perf *perf, uint32_t most)
@@ -283,7 +301,7 @@ uint32_t hp_perf_threads_beyond(const struct hp_perf *perf, uint32_t most)
 
 bool hp_perf_is_crowd(struct hp_perf *perf)
 {
-	return hp_perf_threads(perf) > CROWD;
+	return hp_perf_has_threads(perf, CROWD);
 }
 
 /* With the current `attr`. */
@@ -622,6 +640,9 @@ void hp_perf_read(struct hp_perf *perf)
 	if (!perf->is_open)
 		return;
 	hp_perf_rings_read(&perf->rings, now_ns - LATE_NS, hp_samples_handle, &perf->samples);
+	/* A burst that ends is compared with all its notes. */
+	if (perf->burst.end_ns && now_ns >= perf->burst.end_ns)
+		perf->notes.due_ns = 0;
 	uint32_t notes = hp_offcpu_notes_read(&perf->notes, now_ns - LATE_NS);
 	early_next(perf, now_ns);
 	meet(perf, now_ns);

@@ -56,6 +56,10 @@ struct hp_pace {
 
 /* See perf_crowd.h. */
 struct hp_perf_crowd {
+	uint32_t threads;	/* that were alive when they were last counted, */
+	uint32_t begun;	/* and that had started by then, by their records */
+	uint64_t lost;	/* records, then */
+	uint64_t counted_ns;	/* 0 = not yet */
 	bool is_on;
 	bool is_refused;
 	bool is_begun;	/* threads were counted once */
@@ -172,6 +176,12 @@ bool hp_perf_first_end(struct hp_perf *perf);
 
 /* Threads of all processes that are alive, or those processes if they are more. */
 uint32_t hp_perf_threads(struct hp_perf *perf);
+
+/*
+ * Are there more than `most`?  They are counted only if the records since the last count leave that
+ * open: that reads a file of each process.
+ */
+bool hp_perf_has_threads(struct hp_perf *perf, uint32_t most);
 
 /* Those of each process beyond its first `most`. */
 uint32_t hp_perf_threads_beyond(const struct hp_perf *perf, uint32_t most);

@@ -117,12 +117,12 @@ static bool can_begin(const struct hp_perf *perf)
 
 static void count(struct hp_perf *perf)
 {
-	uint32_t threads = hp_perf_threads(perf);
+	bool are_many = hp_perf_has_threads(perf, HP_CROWD_MANY);
 
 	perf->crowd.is_begun = true;
 	perf->crowd.started = perf->samples.started;
-	if (threads > HP_CROWD_MANY)
-		begin(perf, threads);
+	if (are_many)
+		begin(perf, perf->crowd.threads);
 }
 
 void hp_perf_crowd_begin(struct hp_perf *perf)
