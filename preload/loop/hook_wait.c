@@ -67,16 +67,20 @@ static HP_HOT bool asks_source(const struct hp_turn *turn, int result)
 	return turn->loop && result > 0 && (result == 1 || turn->loop->sources < 2);
 }
 
+/*
+ * `is_alone`: the wait was for this descriptor only. A thread that serves one connection after
+ * another polls each alone: nothing else waits for it.
+ */
 static inline void source_set(const struct hp_turn *turn, enum hp_loop_call call, int result,
-			      int epoll_fd, uint64_t source)
+			      int epoll_fd, uint64_t source, bool is_alone)
 {
 	struct hp_looper *me = hp_looper();
 
 	me->only_call = result == 1 ? call : 0;
 	me->only_fd = epoll_fd;
 	me->only_source = source;
-	if (HP_UNLIKELY(turn->loop->sources == 0 ||
-			(turn->loop->sources == 1 && turn->loop->source != source)))
+	if (!is_alone && HP_UNLIKELY(turn->loop->sources == 0 ||
+				     (turn->loop->sources == 1 && turn->loop->source != source)))
 		hp_loop_source(turn->loop, source);
 }
 
@@ -100,7 +104,7 @@ static HP_HOT void polled(struct hp_turn *turn, const struct pollfd *fds, nfds_t
 	while (i < count && !fds[i].revents)
 		i++;
 	if (i < count)
-		source_set(turn, HP_LOOP_POLL, result, -1, (uint64_t)fds[i].fd);
+		source_set(turn, HP_LOOP_POLL, result, -1, (uint64_t)fds[i].fd, count == 1);
 }
 
 NAP(poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout))
@@ -184,7 +188,7 @@ static HP_HOT void selected(struct hp_turn *turn, int count, const fd_set *reads
 	if (fd < 0)
 		fd = first_of(writes, count);
 	if (fd >= 0)
-		source_set(turn, HP_LOOP_SELECT, result, -1, (uint64_t)fd);
+		source_set(turn, HP_LOOP_SELECT, result, -1, (uint64_t)fd, false);
 }
 
 static inline bool is_nap(int count, const fd_set *reads, const fd_set *writes,
@@ -251,7 +255,7 @@ static HP_HOT void epolled(struct hp_turn *turn, int fd, const struct epoll_even
 	}
 	hp_looper()->only_call = 0;
 	if (asks_source(turn, result))
-		source_set(turn, HP_LOOP_EPOLL, result, fd, events[0].data.u64);
+		source_set(turn, HP_LOOP_EPOLL, result, fd, events[0].data.u64, false);
 }
 
 /* Other threads may wait at the same instance. */

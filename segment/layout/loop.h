@@ -73,7 +73,7 @@ struct hp_loop {
 	uint64_t late_ns;
 	uint64_t timeout_ns;	/* the first timeout that expired */
 	uint32_t timeouts;	/* 2 = others, too */
-	uint32_t sources;	/* 1 = all events were of one descriptor, 2 = of several */
+	uint32_t sources;	/* of the events: 1 = one descriptor, 2 = several */
 	uint64_t source;	/* that one: number of a descriptor or, for epoll, its data */
 	uint32_t last_events;	/* of the last wait */
 	uint32_t watched;	/* watched descriptors */

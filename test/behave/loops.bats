@@ -16,6 +16,7 @@ setup_file()
 		>"$T/hooked.json"
 	mode timers
 	mode client
+	mode clients
 	mode named
 	mode ticks
 	mode timerfd
@@ -382,6 +383,11 @@ print(eval(sys.argv[2]))' "$T/$1.json" "$2"
 @test "a client that polls for one answer is not a loop" {
 	[ "$(reported client 'len(r)')" = 0 ]
 	[ "$(reported client 'a["message"]')" = "no thread waits for several descriptors again and again" ]
+}
+
+@test "a thread that polls its connections one at a time is not a loop" {
+	[ "$(own clients waits)" = 200 ]
+	[ "$(reported clients 'len(r)')" = 0 ]
 }
 
 @test "HOTPATH_LOOP declares a waiting place a loop, and names it" {

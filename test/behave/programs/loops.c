@@ -137,14 +137,16 @@ static void *loop(void *data)
 	return NULL;
 }
 
-static void *client(void *data)
+/* Polls one pipe at a time, `kinds` of them in turn. */
+static void ask(struct told *told, int kinds)
 {
-	struct told *told = data;
-	int answer[2];
+	int answers[2][2];
 
-	if (pipe(answer) != 0)
-		fail("pipe");
+	for (int i = 0; i < kinds; i++)
+		if (pipe(answers[i]) != 0)
+			fail("pipe");
 	for (int i = 0; i < 200; i++) {
+		const int *answer = answers[i % kinds];
 		struct pollfd fd = { .fd = answer[0], .events = POLLIN };
 		char byte;
 
@@ -153,6 +155,11 @@ static void *client(void *data)
 			fail("poll");
 		told->waits++;
 	}
+}
+
+static void *client(void *data)
+{
+	ask(data, 1);
 	return NULL;
 }
 
@@ -402,6 +409,8 @@ int main(int argc, char **argv)
 		loop(&told[0]);
 	if (strcmp(mode, "client") == 0)
 		client(&told[0]);
+	if (strcmp(mode, "clients") == 0)
+		ask(&told[0], 2);
 	if (strcmp(mode, "timers") == 0)
 		timers(&told[0], 1, -1);
 	if (strcmp(mode, "ticks") == 0)
