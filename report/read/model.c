@@ -32,6 +32,7 @@ struct build {
 	size_t folded_room;
 	size_t name_room;
 	uint64_t root_end;	/* end of the root's last image, ticks */
+	bool root_goes_on;	/* unrecorded: that image ended, the process did not */
 	uint64_t other_end;	/* end of the last of the others that recorded it */
 	uint64_t killed_end;	/* the same of those that were killed: when the sampler found it dead */
 	double overhead_ticks;
@@ -129,6 +130,18 @@ static void read_blocks(struct build *b, uint64_t at, uint32_t process)
 	}
 }
 
+/*
+ * The process of an image that executed a program or dropped rights goes on. If its next image is
+ * recorded, that ends later.
+ */
+static void root_end_set(struct build *b, uint64_t end, uint32_t ending)
+{
+	if (end < b->root_end)
+		return;
+	b->root_end = end;
+	b->root_goes_on = ending == HP_ENDING_EXEC || ending == HP_ENDING_DROP;
+}
+
 static void process_times(struct build *b, struct hp_model_process *process,
 			  const struct hp_process *record)
 {
@@ -141,7 +154,7 @@ static void process_times(struct build *b, struct hp_model_process *process,
 	process->end_ns = process->start_ns + hp_model_ns(model, life);
 	process->life_ns = hp_model_ns(model, life) + hp_model_ns(model, record->folded_ticks);
 	if (process->is_root)
-		b->root_end = larger(b->root_end, end);
+		root_end_set(b, end, record->ending);
 	else if (!record->end_ticks || record->ending != HP_ENDING_NONE)
 		b->other_end = larger(b->other_end, end);
 	else
@@ -280,7 +293,7 @@ static void find_root(struct build *b)
 			model->root = (uint32_t)i;
 	}
 	start = model->reader.header.start.ticks;
-	end = b->root_end ? b->root_end : b->model->end_ticks;
+	end = b->root_end && !b->root_goes_on ? b->root_end : b->model->end_ticks;
 	model->root_ns = hp_model_ns(model, beyond(end, start));
 	/* A daemon's first process ends at once. */
 	elapsed_set(b, start, end);

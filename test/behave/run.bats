@@ -93,6 +93,15 @@ fails_with()
 	[ "$output" = hello ]
 }
 
+@test "run: the time includes a program that replaces the first one and is not recorded" {
+	printf '#include <stdio.h>\n#include <time.h>\nint main(void)
+	{ struct timespec a, b; long ns; clock_gettime(CLOCK_MONOTONIC, &a);
+	do { clock_gettime(CLOCK_MONOTONIC, &b); ns = (b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec;
+	} while (ns < 50000000); printf("%%ld\\n", ns); }' | gcc -static -o "$T/alone" -x c -
+	"$HP_RUN" --report threads -f json -o "$T/alone.json" sh -c "exec '$T/alone'" >"$T/alone.ns"
+	[ "$(jq '.threads.current_elapsed_ns' "$T/alone.json")" -ge "$(cat "$T/alone.ns")" ]
+}
+
 @test "run: a flag overrides the environment" {
 	HOTPATH_OUTPUT_FORMAT=none "$HP_RUN" -f json -o "$T/flag.json" "$T/session"
 	"$ROOT/test/behave/counts.py" "$T/flag.json" tick
