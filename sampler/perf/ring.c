@@ -20,6 +20,7 @@
 #include "sampler/base/proc.h"
 
 #define SIZE_MIN (size_t)65536
+#define MORE_MIN (size_t)131072
 #define WAKE_SHARE 4	/* of a ring, when we are woken */
 #define CPUS_MAX 4096
 #define MLOCK_KB "/proc/sys/kernel/perf_event_mlock_kb"
@@ -70,13 +71,13 @@ static void ring_unmap(struct hp_perf_ring *ring)
 }
 
 /* All have the same size: a thread may run on any CPU. */
-static int rings_map(struct hp_perf_rings *rings, size_t size)
+static int rings_map(struct hp_perf_rings *rings, uint32_t first, size_t size)
 {
 	int error = 0;
 
-	for (uint32_t i = 0; i < rings->all && !error; i++)
+	for (uint32_t i = first; i < rings->all && !error; i++)
 		error = ring_map(&rings->list[i], size);
-	for (uint32_t i = 0; i < rings->all && error; i++)
+	for (uint32_t i = first; i < rings->all && error; i++)
 		ring_unmap(&rings->list[i]);
 	return error;
 }
@@ -150,7 +151,7 @@ static uint32_t online(uint32_t *cpus, uint32_t most)
 }
 
 /* Without them, those of the CPUs have all records. */
-static void waits_init(struct hp_perf_rings *rings, size_t size)
+static bool second_init(struct hp_perf_rings *rings, size_t size)
 {
 	int error = 0;
 
@@ -160,12 +161,31 @@ static void waits_init(struct hp_perf_rings *rings, size_t size)
 	}
 	while (error && rings->all > rings->count)
 		close(rings->list[--rings->all].fd);
+	return !error;
+}
+
+bool hp_perf_rings_more(struct hp_perf_rings *rings)
+{
+	size_t size = rings->list[0].size;
+
+	if (rings->has_waits || rings->is_more_refused)
+		return false;
+	if (rings->all > rings->count)
+		return true;
+	rings->is_more_refused = size < MORE_MIN || !second_init(rings, size);
+	while (!rings->is_more_refused && rings_map(rings, rings->count, size)) {
+		size /= 2;
+		rings->is_more_refused = size < MORE_MIN;
+	}
+	while (rings->is_more_refused && rings->all > rings->count)
+		close(rings->list[--rings->all].fd);
+	return !rings->is_more_refused;
 }
 
 const struct hp_perf_ring *hp_perf_rings_waits(const struct hp_perf_rings *rings,
 					       const struct hp_perf_ring *ring)
 {
-	return rings->all > rings->count ? ring + rings->count : ring;
+	return rings->has_waits ? ring + rings->count : ring;
 }
 
 uint64_t hp_perf_rings_switches(const struct hp_perf_rings *rings, uint32_t cpu)
@@ -208,8 +228,8 @@ int hp_perf_rings_init(struct hp_perf_rings *rings, size_t size, bool has_waits)
 		error = -ENODEV;
 	rings->all = rings->count;
 	if (!error && has_waits && may_lock())
-		waits_init(rings, size);
-	for (; !error && (error = rings_map(rings, size)) && size > SIZE_MIN; size /= 2)
+		rings->has_waits = second_init(rings, size);
+	for (; !error && (error = rings_map(rings, 0, size)) && size > SIZE_MIN; size /= 2)
 		error = 0;
 	if (error)
 		hp_perf_rings_release(rings);
@@ -349,7 +369,7 @@ uint64_t hp_perf_rings_read(struct hp_perf_rings *rings, uint64_t until, hp_perf
 		if (rings->ahead)
 			look_ahead(rings, ring, context);
 		uint64_t switches = rings->switches ? *rings->switches : 0;
-		rings->is_of_waits = ring - rings->list >= rings->count;
+		rings->is_of_waits = rings->has_waits && ring - rings->list >= rings->count;
 		handler(context, record);
 		ring->switches += rings->switches ? *rings->switches - switches : 0;
 		ring->tail += size;

@@ -57,7 +57,9 @@ struct hp_perf_rings {
 	/* The handler's count of switches; NULL = it has none. */
 	const uint64_t *switches;
 	uint32_t count;	/* CPUs; */
-	uint32_t all;	/* rings: as many, or twice as many, then those for waits follow */
+	uint32_t all;	/* rings: as many, or twice as many, then those for waits or for more threads follow */
+	bool has_waits;
+	bool is_more_refused;
 	bool is_of_waits;	/* the ring of the record being handled */
 	uint8_t *copy;	/* HP_PERF_RECORD_MAX bytes for a record that wraps around */
 };
@@ -74,6 +76,14 @@ void hp_perf_rings_release(struct hp_perf_rings *rings);
 /* The ring for waits of the CPU of `ring`; itself = there is none. */
 const struct hp_perf_ring *hp_perf_rings_waits(const struct hp_perf_rings *rings,
 					       const struct hp_perf_ring *ring);
+
+/*
+ * A second ring of each CPU, for the events of threads that start no others. When a thread ends that
+ * has a copy of its creator's event, the kernel wakes whoever waits for any event of that one's ring
+ * (ring_buffer_wakeup), so rings of creators should have few. Not beside rings for waits, nor if less
+ * than 128 KiB may still be locked for each. False = there is none.
+ */
+bool hp_perf_rings_more(struct hp_perf_rings *rings);
 
 /* Records of switches on a CPU, `cpu` < `count`, handled since the last recount. */
 uint64_t hp_perf_rings_switches(const struct hp_perf_rings *rings, uint32_t cpu);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -150,6 +149,8 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		fail(perf, HP_SAMPLING_NO_RING, ENOMEM);
 		return;
 	}
+	perf->epoll = epoll;
+	perf->epoll_data = data;
 	perf->samples.admits = admits;
 	perf->samples.members = perf->members;
 	perf->rings.ahead = hp_samples_ahead;
@@ -170,11 +171,7 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 	perf->samples.sample_type = perf->attr.sample_type;
 	if (perf->source == HP_SAMPLING_CYCLES)
 		perf->samples.period_ns = 1000000000 / perf->attr.sample_freq;
-	for (uint32_t i = 0; i < perf->rings.all; i++) {
-		struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = data } };
-
-		epoll_ctl(epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);
-	}
+	hp_perf_rings_wake(perf);
 	if (perf->has_waits) {
 		perf->early_gap_ns = EARLY_NS;
 		perf->early_ns = hp_clock_raw_ns() + perf->early_gap_ns;

@@ -87,6 +87,8 @@ struct hp_perf {
 	struct hp_members *members;
 	struct hp_sampling *record;	/* NULL = no samples requested */
 	struct hp_perf_rings rings;
+	int epoll;	/* that the rings wake, */
+	uint64_t epoll_data;	/* with this */
 	struct hp_samples samples;
 	struct perf_event_attr attr;	/* of the events, once one could be opened */
 	bool has_counts;	/* each sample has hp_counts */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@
 #define ROUNDS_MAX 8	/* searches for threads that started meanwhile */
 #define ALL_TASKS UINT32_MAX	/* instead of a thread: everything that the CPU runs */
 #define BURST_STACK 4096u	/* bytes of the stack with each switch */
+#define RING_MANY 128u	/* threads of a process: */
+#define RING_FEW 32u	/* then only so many have the rings of its first thread */
 #define READ_EVERY 8	/* threads that get events, until the rings are read */
 #define BORN_NS 500000	/* a record may be written this long after its time */
 
@@ -216,12 +219,21 @@ static int event_open(struct hp_perf *perf, uint32_t tid, const struct hp_perf_r
 	return 0;
 }
 
-static int thread_open(struct hp_perf *perf, uint32_t tid)
+void hp_perf_rings_wake(const struct hp_perf *perf)
 {
+	struct epoll_event event = { .events = EPOLLIN, .data = { .u64 = perf->epoll_data } };
+
+	for (uint32_t i = 0; i < perf->rings.all; i++)
+		epoll_ctl(perf->epoll, EPOLL_CTL_ADD, perf->rings.list[i].fd, &event);
+}
+
+static int thread_open(struct hp_perf *perf, uint32_t tid, bool has_second)
+{
+	const struct hp_perf_ring *rings = perf->rings.list + (has_second ? perf->rings.count : 0);
 	int error = 0;
 
 	for (uint32_t i = 0; i < perf->rings.count && !error; i++)
-		error = event_open(perf, tid, &perf->rings.list[i]);
+		error = event_open(perf, tid, &rings[i]);
 	return error;
 }
 
@@ -234,6 +246,7 @@ struct attachment {
 	uint32_t *own;	/* those that got their own events */
 	uint32_t own_count;
 	uint32_t without;	/* those that got none */
+	bool is_more;	/* from now on they have rings of their own */
 	uint64_t lost;	/* records, at its start */
 	int error;
 };
@@ -303,6 +316,21 @@ static bool wants_own(const struct hp_perf *perf, const struct attachment *a, ui
 	       !hp_tids_has(&a->born, tid);
 }
 
+/*
+ * The first threads of a process are more likely to start others than the rest, whose ends would
+ * wake all events of their rings.
+ */
+static bool more_begin(struct hp_perf *perf, const struct attachment *a)
+{
+	uint32_t before = perf->rings.all;
+
+	if (a->own_count < RING_FEW || a->count <= RING_MANY || !hp_perf_rings_more(&perf->rings))
+		return false;
+	if (perf->rings.all > before)
+		hp_perf_rings_wake(perf);
+	return true;
+}
+
 /* Opens events on new threads; returns their number. */
 static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment *a)
 {
@@ -314,7 +342,8 @@ static uint32_t round_open(struct hp_perf *perf, uint32_t pid, struct attachment
 			a->without += !hp_tids_has(&a->born, a->tids[i]);
 			continue;
 		}
-		a->error = thread_open(perf, a->tids[i]);
+		a->is_more = a->is_more || more_begin(perf, a);
+		a->error = thread_open(perf, a->tids[i], a->is_more);
 		if (!a->error)
 			a->own[a->own_count++] = a->tids[i];
 		/* Hundreds of threads take longer than the rings hold. */

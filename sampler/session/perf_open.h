@@ -13,6 +13,9 @@ uint64_t hp_perf_frequency(uint64_t wish);
 /* True if the error, as below, means missing permission. */
 bool hp_perf_is_forbidden(int error);
 
+/* All rings wake the helper; those that did so before, too. */
+void hp_perf_rings_wake(const struct hp_perf *perf);
+
 /*
  * All threads of a process.  A thread started by one without events has none
  * either, so the list is read until nothing new appears. The first one

@@ -271,6 +271,67 @@ assert 1.05 < a["meta"]["interval"] < 4'
 	[ "$(grep -c '^[1-9]' "$T/counts")" = 3 ]
 }
 
+# After the first second of CPU time all threads get other events, and most of these have second rings.
+@test "rate: of an ordinary user's many threads, those with second rings have their samples" {
+	local as=
+	[ "$(id -u)" != 0 ] || as="setpriv --reuid=65534 --regid=65534 --clear-groups"
+	compile many_burn -O1 -fno-instrument-functions -Wl,--export-dynamic <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <time.h>
+		static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+		static double ms(void)
+		{
+			struct timespec now;
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+			return now.tv_sec * 1e3 + now.tv_nsec / 1e6;
+		}
+		__attribute__((noinline)) void burn_first(double end) { while (ms() < end) for (volatile int i = 0; i < 30000; i++); }
+		__attribute__((noinline)) void burn_later(double end) { while (ms() < end) for (volatile int i = 0; i < 30000; i++); __asm__ volatile(""); }
+		static void *work(void *nothing)
+		{
+			pthread_mutex_lock(&turn);
+			burn_later(ms() + 12);
+			pthread_mutex_unlock(&turn);
+			return nothing;
+		}
+		int main(void)
+		{
+			pthread_t threads[150];
+			double start;
+			pthread_mutex_lock(&turn);
+			for (int i = 0; i < 150; i++)
+				if (pthread_create(&threads[i], NULL, work, NULL))
+					return 7;
+			burn_first(1200);
+			start = ms();
+			pthread_mutex_unlock(&turn);
+			for (int i = 0; i < 150; i++)
+				pthread_join(threads[i], NULL);
+			printf("%.0f %.0f\n", ms() - start, ms());
+			return 0;
+		}
+	END
+	other=$(mktemp -d /tmp/hotpath-test.XXXXXX)
+	cp "$HP_BUILD"/hotpath* "$HP_LIB" "$T/many_burn" "$other" 2>/dev/null || true
+	chmod -R a+rwX "$other"
+	HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 HOTPATH_OUTPUT_PATH="$other/json" $as \
+		"$other/hotpath-run" "$other/many_burn" >"$T/truth"
+	cp "$other/json" "$T/json"
+	rm -rf "$other"
+	cat "$T/truth"
+	[ "$(asked "'raw' in a.get('functions_cpu', {})")" = True ] || skip "no samples here"
+	python3 - "$T/json" "$T/truth" <<-'END'
+		import json, sys
+		samples = json.load(open(sys.argv[1]))["functions_cpu"]
+		later, whole = map(float, open(sys.argv[2]).read().split())
+		ns = {name: sum(row["inclusive_ns"] for row in samples["raw"] if row["name"].endswith(name)) for name in ("burn_first", "burn_later")}
+		print(ns, samples["lost_count"], later, whole)
+		# Of 12 ms of a thread, a period of 4 ms has no sample, and 32 threads have the first rings.
+		assert 0.35 * later < ns["burn_later"] / 1e6 + 4 * samples["lost_count"] < 1.1 * later + 4 * samples["lost_count"]
+	END
+}
+
 @test "rate: threads that switch often are sampled less often, for the same CPU time, with a note" {
 	compile turns -O2 -fno-instrument-functions <<-'END'
 		#include <stdio.h>
