@@ -10,7 +10,7 @@
  * segment as descriptor 3, the session's socket as 4, the root's stderr as 2.
  * It sleeps until
  *
- *   the socket    a new image of the session asks for the segment, or the root has joined
+ *   the socket    a new image of the session asks for the segment
  *   a pidfd       a member ended
  *   the end word the root exits and requests the report; a futex, since the
  *                 root may only use that and stores. A thread waits on it and
@@ -76,7 +76,6 @@
 #define SCAN_AGAIN_NS UINT64_C(20000000)
 #define MEET_NS UINT64_C(250000000)
 #define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled without a request */
-#define JOIN_NS UINT64_C(2000000)	/* until the root has joined, or never will */
 #define SUSPENSION_NS INT64_C(1000000)	/* shorter is no suspension, but the clocks' grain */
 #define ALONE_NS UINT64_C(200000000)	/* between checks for the end of the session */
 #define FALLBACK_MS 20	/* between checks of things that do not wake us */
@@ -111,7 +110,6 @@ struct sampler {
 	uint64_t met_ns;	/* when new processes were last searched for */
 	uint64_t scan_ns;	/* when the records must be checked again; 0 = at the next scan */
 	uint64_t sample_ns;	/* when sampling begins; 0 = it has begun, or never will */
-	uint64_t prepare_ns;	/* when the report's process is to be prepared; 0 = it was, or never */
 	uint64_t reported_ticks;	/* when the report was started */
 	uint64_t asked_ns;	/* when the kernel was last queried for users of the segment */
 	int64_t suspended_ns;	/* suspended_most() at the start */
@@ -538,7 +536,6 @@ static void handle(struct sampler *sampler, uint64_t data)
 	switch (data) {
 	case EVENT_SOCKET:
 		hp_door_answer(&sampler->door, &sampler->members);
-		sampler->prepare_ns = sampler->prepare_ns ? 1 : 0;
 		break;
 	case EVENT_END_WORD:
 		eventfd_read(sampler->end_event, &count);
@@ -630,16 +627,6 @@ static void sample_if_due(struct sampler *sampler, uint64_t now)
 	hp_perf_start(&sampler->perf, sampler->members.root_pid, sampler->epoll, EVENT_RING);
 }
 
-/* The program is about to join, and must not wait for this. */
-static void prepare_if_due(struct sampler *sampler, uint64_t now)
-{
-	if (!sampler->prepare_ns || now < sampler->prepare_ns)
-		return;
-	sampler->prepare_ns = 0;
-	if (sampler->root == ROOT_RUNS)
-		hp_end_prepare(&sampler->end);
-}
-
 /* Work that is due. Slightly early for the clock, so that it coincides with every fourth scan. */
 static void do_due(struct sampler *sampler)
 {
@@ -647,7 +634,6 @@ static void do_due(struct sampler *sampler)
 
 	start_threads(sampler);
 	hp_door_do(&sampler->door, now);
-	prepare_if_due(sampler, now);
 	hp_end_do(&sampler->end, now);
 	report_if_late(sampler, now);
 	hp_deadline_do(&sampler->deadline, &sampler->members, sampler->root == ROOT_RUNS);
@@ -684,8 +670,6 @@ static int patience(const struct sampler *sampler)
 		due = sampler->deadline.due_ns;
 	if (sampler->door.due_ns && sampler->door.due_ns < due)
 		due = sampler->door.due_ns;
-	if (sampler->prepare_ns && sampler->prepare_ns < due)
-		due = sampler->prepare_ns;
 	if (sampler->end.ready_until_ns && sampler->end.ready_until_ns < due)
 		due = sampler->end.ready_until_ns;
 	if (sampler->end.until_ns && sampler->end.until_ns < due)
@@ -792,6 +776,13 @@ int main(void)
 	 */
 	hp_segment_room(&sampler->segment)->pid_namespace = hp_member_namespace();
 	hp_door_open_lobby(&sampler->door, &sampler->segment);
+	/*
+	 * It takes longer to start than many a program runs. Without a runner our parent may be the
+	 * program, as process 1 of its namespace or as one that adopts orphans: if we were killed, its
+	 * wait() would find the prepared process.
+	 */
+	if (sampler->end.runner && is_wanted(&sampler->settings))
+		hp_end_prepare(&sampler->end);
 	hp_deadline_init(&sampler->deadline, sampler->begin.start_ns,
 			 sampler->settings.shutdown_ms);
 	start_threads(sampler);
@@ -802,12 +793,6 @@ int main(void)
 		root_ends(sampler, -1, true);	/* it was faster than us */
 	else
 		sampler->sample_ns = hp_clock_raw_ns() + sample_delay(&sampler->settings);
-	/*
-	 * Without a runner our parent may be the program, as process 1 of its namespace or as one that
-	 * adopts orphans: if we were killed, its wait() would find the prepared process.
-	 */
-	if (sampler->root == ROOT_RUNS && sampler->end.runner && is_wanted(&sampler->settings))
-		sampler->prepare_ns = hp_clock_raw_ns() + JOIN_NS;
 	run(sampler);
 	hp_server_close(&sampler->server);
 	if (is_wanted_again(&sampler->settings) &&

@@ -393,14 +393,13 @@ static bool enter_lobby(int fd, uint32_t lobby)
 
 /*
  * Lets the sampler know of this process, without waiting for it: it accepts the connection when it
- * has time.  The root's wakes it, since it prepares the report then.
+ * has time.
  */
-static void tell(const struct hp_session *session, const struct hp_segment *segment, bool is_root)
+static void tell(const struct hp_session *session, const struct hp_segment *segment)
 {
 	struct sockaddr_un address;
-	uint32_t lobby = is_root ? 0
-				 : atomic_load_explicit(&hp_segment_ports(segment)->lobby,
-							memory_order_relaxed);
+	uint32_t lobby =
+		atomic_load_explicit(&hp_segment_ports(segment)->lobby, memory_order_relaxed);
 	int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
 	int fd = (int)syscall(SYS_socket, AF_UNIX, type, 0);
 
@@ -412,15 +411,12 @@ static void tell(const struct hp_session *session, const struct hp_segment *segm
 }
 
 /*
- * The sampler finds the records of new processes when it scans them. But a process that drops
- * privileges may hide its record by then.
+ * The sampler knows the root, and finds the records of new processes when it scans them. But a
+ * process that drops privileges may hide its record by then.
  */
-static void tell_if_needed(const struct hp_session *session, const struct hp_segment *segment)
+static bool has_to_tell(const struct hp_session *session, const struct hp_segment *segment)
 {
-	bool is_root = segment->header->root_pid == (uint32_t)syscall(SYS_getpid);
-
-	if (is_root || session->can_drop)
-		tell(session, segment, is_root);
+	return session->can_drop && segment->header->root_pid != (uint32_t)syscall(SYS_getpid);
 }
 
 /* By /proc; returns 0 or -errno. */
@@ -434,8 +430,8 @@ static int join_shared(struct hp_session *session, struct hp_segment *segment)
 	error = check_pids(segment);
 	if (error)
 		hp_segment_release(segment);
-	else
-		tell_if_needed(session, segment);
+	else if (has_to_tell(session, segment))
+		tell(session, segment);
 	return error;
 }
 
