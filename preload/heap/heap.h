@@ -135,13 +135,16 @@ struct hp_heap_local {
 	struct hp_path_step *steps;	/* open addressing */
 	uint32_t step_shift;
 	uint32_t step_count;
+	bool has_unindexed;	/* steps of earlier processes are not in it yet */
+	bool has_rules;	/* of this heap, in the segment, and they are not among the rows yet */
 	struct hp_steps *chunk;	/* the newest steps */
 	struct hp_steps *oldest;
 	uint64_t steps_left;	/* steps of earlier processes, whose paths are not known yet; see inherit.h */
 	uint64_t misses;	/* paths that were not known, while there are, */
 	uint64_t misses_least;	/* and how many there must be before the others are read */
 	uint32_t rules_count;	/* of this heap, in the segment */
-	bool has_rules;	/* and they are not among the rows yet */
+	char *spare;	/* pages that were used for the paths, for the rows; NULL = none */
+	uint64_t spare_size;
 	uint64_t *kept_rules;	/* bits by their hash; NULL = none is kept yet */
 	uintptr_t *past;	/* return addresses of the last new path, outermost first */
 	uint32_t *past_ids;	/* and their steps */

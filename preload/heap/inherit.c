@@ -26,6 +26,7 @@
 #define HP_RULES_CHUNKS (HP_RULES_MOST / HP_RULES_CHUNK + 1)
 #define HP_STEPS_FEW 256	/* as soon found in the tree */
 #define HP_SHARE 64	/* of the work is done before the rest is inherited, but paths are at once, */
+#define HP_SPARE_MOST (UINT64_C(1) << 18)	/* bytes */
 #define HP_BUSY 16	/* if the heap's last owner walked more of them than such a share of its steps */
 
 /* --- modules --- */
@@ -170,20 +171,32 @@ static bool kept_init(struct hp_heap_local *me)
 	return me->kept_rules != NULL;
 }
 
+/* Those that earlier processes kept count as kept, or this one's rows are the first. */
+static bool keep_begin(struct hp_heap_local *me)
+{
+	const struct hp_frame_rules *rules = rules_at(me, me->oldest->rules);
+
+	if (!kept_init(me))
+		return false;
+	if (!rules)
+		rows_keep(me);
+	for (uint32_t i = 0; rules && i < HP_RULES_CHUNKS; i++, rules = rules_at(me, rules->next))
+		for (uint32_t k = 0; k < rules_in(rules); k++)
+			is_kept(me, &rules->at[k]);
+	return true;
+}
+
 static void row_made(struct hp_walker *walker, const struct hp_cfi_row *row)
 {
 	struct hp_heap_local *me =
 		(void *)((char *)walker - offsetof(struct hp_heap_local, walker));
 
 	/* Those to be inherited may include this one. */
-	if (!me->oldest || me->has_rules || walker->fills < HP_RULES_FIRST)
+	if (!me->oldest || me->has_rules || walker->fills < HP_RULES_FIRST ||
+	    row->kind >= HP_ROW_NONE)
 		return;
-	if (!me->kept_rules) {
-		if (!kept_init(me))
-			return;
-		rows_keep(me);
-	}
-	rule_keep(me, row);
+	if (me->kept_rules || keep_begin(me))
+		rule_keep(me, row);
 }
 
 static uint32_t rules_count(const struct hp_heap_local *me)
@@ -210,7 +223,6 @@ static bool rule_take(struct hp_heap_local *me, const struct hp_frame_rule *rule
 	const struct hp_cfi_row *known;
 	struct hp_cfi_row *pair;
 
-	is_kept(me, rule);
 	origin = row.kind < HP_ROW_NONE ? origin_find(origins, rule->object) : NULL;
 	if (!origin || !origin->is_loaded)
 		return true;
@@ -252,8 +264,6 @@ void hp_inherit_rules(struct hp_heap_local *me)
 	if (me->walker.fills < me->rules_count / HP_SHARE)
 		return;
 	me->has_rules = false;
-	if (!kept_init(me))
-		return;
 	if (rows_bits(me->rules_count) > 64 - me->walker.row_shift)
 		hp_rows_widen(me, rows_bits(me->rules_count));
 	me->fills_seen = me->walker.fills;
@@ -311,6 +321,16 @@ static uint64_t caller_hash(const struct hashes *hashes, const struct part *part
 	return hash ? *hash : 0;
 }
 
+/* It probably follows the path before it, as in the process that made both. */
+static void known_take(struct hp_heap_local *me, uint64_t hash, uint32_t site)
+{
+	uint32_t place = hp_known_add(me, hash, site);
+
+	me->known[me->known_before].next = place;
+	me->known_before = me->known_last;
+	me->known_last = place;
+}
+
 static void part_take(struct hp_heap_local *me, const struct hashes *hashes,
 		      const struct part *part, struct origins *origins)
 {
@@ -329,7 +349,7 @@ static void part_take(struct hp_heap_local *me, const struct hashes *hashes,
 						 : 0;
 		part->of[i] = hash;
 		if (hash && hp_step_site(me, step.site) && me->known_count < hp_known_room(me))
-			hp_known_add(me, hp_known_hash(hash, true), step.site);
+			known_take(me, hp_known_hash(hash, true), step.site);
 	}
 }
 
@@ -396,6 +416,17 @@ static bool known_has_room(struct hp_heap_local *me, uint64_t steps)
 	return bits == 64 - me->known_shift || hp_known_widen(me, bits);
 }
 
+/* The rows soon need as many pages, and new ones would be as many page faults. */
+static void spare_keep(struct hp_heap_local *me, char *room, uint64_t size)
+{
+	if (!me->has_rules || size > HP_SPARE_MOST) {
+		hp_pages_release(room, size);
+		return;
+	}
+	me->spare = room;
+	me->spare_size = (size + HP_PAGE - 1) & ~(uint64_t)(HP_PAGE - 1);
+}
+
 void hp_inherit_paths(struct hp_heap_local *me)
 {
 	struct origins origins = { 0 };
@@ -416,7 +447,8 @@ void hp_inherit_paths(struct hp_heap_local *me)
 	if (known_has_room(me, steps) && parts_find(me, &hashes, steps))
 		for (uint32_t n = 0; n < hashes.count; n++)
 			part_take(me, &hashes, &hashes.parts[n], &origins);
-	hp_pages_release(room, size);
+	me->known_last = me->known_before = 0;
+	spare_keep(me, room, size);
 }
 
 /*

@@ -448,6 +448,81 @@ static bool steps_have_room(struct hp_heap_local *me)
 	       me->step_count < slots - slots / 8;
 }
 
+static bool chunk_index(struct hp_heap_local *me, const struct hp_steps *chunk, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct hp_step *step = &chunk->at[i];
+		uint32_t id = id_of(me, step);
+
+		if (is_behind(id, step))
+			continue;
+		if (!steps_have_room(me))
+			return false;
+		step_note(me, &(struct hp_path_step){ step_hash(step), id });
+		me->step_count++;
+	}
+	return true;
+}
+
+/* One in five or six is in the index. */
+static bool steps_expect(struct hp_heap_local *me, uint64_t count)
+{
+	uint32_t bits = 64 - me->step_shift;
+
+	while (UINT64_C(3) << bits < count)
+		bits++;
+	return bits == 64 - me->step_shift ||
+	       hp_table_widen(me, (void **)&me->steps, &me->step_shift, sizeof(*me->steps), bits);
+}
+
+/* Chunks of steps, the newest first. */
+struct chunks {
+	uint64_t at;	/* of the next one */
+	uint64_t end;	/* it lies before this */
+	uint32_t count;	/* of the last one's steps */
+};
+
+static struct chunks chunks_of(const struct hp_heap_local *me)
+{
+	return (struct chunks){
+		.at = atomic_load_explicit(&me->heap->steps, memory_order_acquire),
+		.end = UINT64_MAX,
+	};
+}
+
+static struct hp_steps *chunks_next(const struct hp_heap_local *me, struct chunks *chunks)
+{
+	struct hp_steps *chunk = hp_steps_before(me, chunks->at, chunks->end, &chunks->count);
+
+	if (chunk) {
+		chunks->end = chunks->at;
+		chunks->at = chunk->next;
+	}
+	return chunk;
+}
+
+/*
+ * Adopted steps can be found from now on. Only a new path needs that, and most later processes of an
+ * executable have hardly any. False = no memory.
+ */
+static HP_COLD bool steps_index(struct hp_heap_local *me)
+{
+	struct chunks chunks = chunks_of(me);
+	struct hp_steps *chunk;
+	uint64_t count = 0;
+
+	while (chunks_next(me, &chunks))
+		count += chunks.count;
+	if (!steps_expect(me, count))
+		return false;
+	chunks = chunks_of(me);
+	while ((chunk = chunks_next(me, &chunks)))
+		if (!chunk_index(me, chunk, chunks.count))
+			return false;
+	me->has_unindexed = false;
+	return true;
+}
+
 /* A new path's steps except the first: callees of the newest one would be newer still. */
 static bool is_newest(const struct hp_heap_local *me, uint32_t id, uint32_t count)
 {
@@ -462,6 +537,8 @@ static struct hp_step *step_get(struct hp_heap_local *me, const struct hp_step *
 	struct hp_step *step = NULL;
 	uint32_t id;
 
+	if (HP_UNLIKELY(me->has_unindexed) && !steps_index(me))
+		return NULL;
 	if (!is_newest(me, wanted->caller, count))
 		step = step_find(me, wanted, step_hash(wanted));
 	if (step)
@@ -613,29 +690,46 @@ static bool known_grow(struct hp_heap_local *me)
 
 /*
  * In four of five cases, paths follow each other in the same order as before
- * (cc1plus). So this prefetches the path after the next, which is rarely in a cache.
+ * (cc1plus). So this prefetches the path after the next, which is rarely in a cache, and the
+ * site of the next one.
  */
 static inline void known_follow(struct hp_heap_local *me, uint32_t place)
 {
+	const struct hp_path_known *soon = &me->known[me->known[me->known_last].next];
+
 	__builtin_prefetch(&me->known[me->known[place].next]);
+	__builtin_prefetch(hp_heap_site(me, (uint64_t)soon->site * HP_LINE), 1);
 	me->known[me->known_before].next = place;
 	me->known_before = me->known_last;
 	me->known_last = place;
 }
 
+static inline struct hp_site *site_known(struct hp_heap_local *me,
+					 const struct hp_path_known *known)
+{
+	known_follow(me, (uint32_t)(known - me->known));
+	return hp_heap_site(me, (uint64_t)known->site * HP_LINE);
+}
+
 /* A path of the tree, or a new one. */
 static HP_COLD struct hp_site *site_unknown(struct hp_heap_local *me, uint64_t hash)
 {
-	struct hp_site *site = site_of_step(me, steps_of_walk(me));
-	uint64_t places = UINT64_C(1) << (64 - me->known_shift);
+	const struct hp_path_known *known;
+	struct hp_site *site;
+	uint64_t places;
 
+	if (me->steps_left) {
+		hp_inherit_paths(me);
+		known = hp_known_place(me, hash);
+		if (known->hash)
+			return site_known(me, known);
+	}
+	site = site_of_step(me, steps_of_walk(me));
+	places = UINT64_C(1) << (64 - me->known_shift);
 	if (me->known_count >= hp_known_room(me) && !known_grow(me) &&
 	    me->known_count >= places - places / 8)
 		return site;
-	hp_known_add(me, hash, place_of(me, site));
-	known_follow(me, (uint32_t)(hp_known_place(me, hash) - me->known));
-	if (me->steps_left)
-		hp_inherit_paths(me);
+	known_follow(me, hp_known_add(me, hash, place_of(me, site)));
 	return site;
 }
 
@@ -648,8 +742,7 @@ static struct hp_site *site_of_walk(struct hp_heap_local *me)
 
 	if (HP_UNLIKELY(!known->hash))
 		return site_unknown(me, hash);
-	known_follow(me, (uint32_t)(known - me->known));
-	return hp_heap_site(me, (uint64_t)known->site * HP_LINE);
+	return site_known(me, known);
 }
 
 /* False = it has room for as many as are wanted, or there is no memory. */
@@ -739,61 +832,8 @@ struct hp_site *hp_path_prove(struct hp_heap_local *me, const struct hp_path_fra
 
 /* --- life --- */
 
-static bool adopt_chunk(struct hp_heap_local *me, const struct hp_steps *chunk, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		const struct hp_step *step = &chunk->at[i];
-		uint32_t id = id_of(me, step);
-
-		if (is_behind(id, step))
-			continue;
-		if (!steps_have_room(me))
-			return false;
-		step_note(me, &(struct hp_path_step){ step_hash(step), id });
-		me->step_count++;
-	}
-	return true;
-}
-
-/* One in five or six is in the index. */
-static bool steps_expect(struct hp_heap_local *me, uint64_t count)
-{
-	uint32_t bits = 64 - me->step_shift;
-
-	while (UINT64_C(3) << bits < count)
-		bits++;
-	return bits == 64 - me->step_shift ||
-	       hp_table_widen(me, (void **)&me->steps, &me->step_shift, sizeof(*me->steps), bits);
-}
-
-/* Chunks of steps, the newest first. */
-struct chunks {
-	uint64_t at;	/* of the next one */
-	uint64_t end;	/* it lies before this */
-	uint32_t count;	/* of the last one's steps */
-};
-
-static struct chunks chunks_of(const struct hp_heap_local *me)
-{
-	return (struct chunks){
-		.at = atomic_load_explicit(&me->heap->steps, memory_order_acquire),
-		.end = UINT64_MAX,
-	};
-}
-
-static struct hp_steps *chunks_next(const struct hp_heap_local *me, struct chunks *chunks)
-{
-	struct hp_steps *chunk = hp_steps_before(me, chunks->at, chunks->end, &chunks->count);
-
-	if (chunk) {
-		chunks->end = chunks->at;
-		chunks->at = chunk->next;
-	}
-	return chunk;
-}
-
-/* Steps that an earlier process of this executable made are found again. */
-static bool adopt(struct hp_heap_local *me)
+/* Steps that an earlier process of this executable made. */
+static void adopt(struct hp_heap_local *me)
 {
 	struct chunks chunks = chunks_of(me);
 	struct hp_steps *chunk, *oldest = NULL;
@@ -805,14 +845,8 @@ static bool adopt(struct hp_heap_local *me)
 		oldest = chunk;
 		count += chunks.count;
 	}
-	if (!steps_expect(me, count))
-		return false;
-	chunks = chunks_of(me);
-	while ((chunk = chunks_next(me, &chunks)))
-		if (!adopt_chunk(me, chunk, chunks.count))
-			return false;
+	me->has_unindexed = count > 0;
 	hp_inherit_begin(me, oldest, count);
-	return true;
 }
 
 static void set_start(struct hp_walker *walker)
@@ -836,9 +870,14 @@ static bool walker_init(struct hp_heap_local *me)
 
 static bool other_init(struct hp_heap_local *me)
 {
-	struct hp_step *step = step_of_mark(me, HP_STEP_OTHER);
 	struct hp_site *site = NULL;
+	struct hp_step *step;
 
+	/* An earlier owner made it. */
+	if (me->heap->other && me->heap->other % HP_LINE == 0 &&
+	    hp_step_site(me, (uint32_t)(me->heap->other / HP_LINE)))
+		return true;
+	step = step_of_mark(me, HP_STEP_OTHER);
 	if (step)
 		site = step->site ? hp_step_site(me, step->site) : site_new(me, step);
 	if (site)
@@ -852,8 +891,10 @@ bool hp_path_init(struct hp_heap_local *me, uintptr_t sp)
 	    !hp_table_widen(me, (void **)&me->known, &me->known_shift, sizeof(*me->known),
 			    HP_KNOWN_FIRST) ||
 	    !hp_table_widen(me, (void **)&me->steps, &me->step_shift, sizeof(*me->steps),
-			    HP_STEPS_FIRST) ||
-	    !adopt(me) || !other_init(me))
+			    HP_STEPS_FIRST))
+		return false;
+	adopt(me);
+	if (!other_init(me))
 		return false;
 	hp_path_set_stack(me, sp);
 	return true;

@@ -41,8 +41,8 @@ static inline struct hp_path_known *hp_known_place(const struct hp_heap_local *m
 /* Room for 2^bits places, more than it has, with the paths that it has. */
 bool hp_known_widen(struct hp_heap_local *me, uint32_t bits);
 
-/* A path that may be known already; the table has room. */
-void hp_known_add(struct hp_heap_local *me, uint64_t hash, uint32_t site);
+/* A path that may be known already; the table has room. Returns its place. */
+uint32_t hp_known_add(struct hp_heap_local *me, uint64_t hash, uint32_t site);
 
 static inline uint64_t hp_known_room(const struct hp_heap_local *me)
 {

@@ -23,6 +23,7 @@
 
 #define HP_STEP_PART 256	/* of the peak: all threads' steps together */
 #define HP_STEP_MIN 4096	/* bytes */
+#define HP_SITES_AHEAD 8	/* prefetched while others are folded */
 
 static int64_t site_held(const struct hp_site *site)
 {
@@ -256,6 +257,16 @@ static void fold_site(struct hp_site *site, uint32_t epoch)
 	atomic_store_explicit(&site->epoch, epoch, memory_order_relaxed);
 }
 
+/* Most sites lie behind the next older one, so their place is known before the list leads there. */
+static void prefetch_older(uint64_t site)
+{
+	const char *at =
+		(const char *)hp_segment.header + site - HP_SITES_AHEAD * sizeof(struct hp_site);
+
+	__builtin_prefetch(at, 1);
+	__builtin_prefetch(at + HP_LINE, 1);
+}
+
 /* A process that never freed anything after its highest point has its peak at its end. */
 static bool settle_peak(struct hp_process *process)
 {
@@ -287,6 +298,7 @@ void hp_peak_fold(struct hp_process *process)
 		heap = (struct hp_heap *)((char *)hp_segment.header + at);
 		for (uint64_t s = atomic_load(&heap->sites); s; s = site->next) {
 			site = (struct hp_site *)((char *)hp_segment.header + s);
+			prefetch_older(s);
 			fold_site(site, epoch);
 		}
 		heap->folded_live = heap->live;

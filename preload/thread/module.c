@@ -403,13 +403,19 @@ static bool is_of(uint64_t object, const char *file)
 	return text && memcmp(text->bytes, file, size) == 0;
 }
 
+/* Objects that were loaded with the program: this one, whose stand-ins are on many paths, and those behind it. */
+static uintptr_t loaded_at(uint32_t i)
+{
+	return i ? hp_real_object(i - 1) : (uintptr_t)&generation;
+}
+
 const struct hp_module *hp_module_loaded(uint64_t object)
 {
 	const struct hp_module *module = hp_module_with(object);
 	uintptr_t begin;
 	struct found found;
 
-	for (uint32_t i = 0; !module && (begin = hp_real_object(i)); i++)
+	for (uint32_t i = 0; !module && (begin = loaded_at(i)); i++)
 		if (find(begin, &found) && found.name[0] && is_of(object, found.name) &&
 		    !module_known(begin) && object_at(&found, found.name) == object)
 			return module_new(&found, object);
