@@ -699,6 +699,7 @@ static inline void known_follow(struct hp_heap_local *me, uint32_t place)
 
 	__builtin_prefetch(&me->known[me->known[place].next]);
 	__builtin_prefetch(hp_heap_site(me, (uint64_t)soon->site * HP_LINE), 1);
+	__builtin_prefetch((char *)hp_heap_site(me, (uint64_t)soon->site * HP_LINE) + HP_LINE, 1);
 	me->known[me->known_before].next = place;
 	me->known_before = me->known_last;
 	me->known_last = place;
