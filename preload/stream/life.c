@@ -30,7 +30,9 @@ static void dropped(void)
 static void end(bool is_exec)
 {
 	(void)is_exec;
-	hp_file_leave();
+	/* Not in a vfork child: the streams are its parent's, whose threads go on reading. */
+	if (hp_self_is_me())
+		hp_file_leave();
 }
 
 const struct hp_recorder hp_stream_recorder = {

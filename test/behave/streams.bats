@@ -156,6 +156,49 @@ for r in json.load(open('$T/unread.json'))['streams']['raw']:
 	END
 }
 
+# A vfork child has its parent's memory, where another thread reads meanwhile.
+@test "streams: vfork children end nothing of what their parent reads" {
+	compile vforks -fno-instrument-functions <<-'EOF'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static volatile int is_over;
+		static int children;
+		static void *make_children(void *nothing)
+		{
+			do {
+				pid_t pid = vfork();
+				if (pid == 0)
+					_exit(0);
+				children += pid > 0 && waitpid(pid, NULL, 0) == pid;
+			} while (!is_over);
+			return nothing;
+		}
+		int main(int argc, char **argv)
+		{
+			FILE *file = fopen(argv[argc - 1], "r");
+			char line[64];
+			long count = 0;
+			pthread_t thread;
+			if (!file || pthread_create(&thread, NULL, make_children, NULL))
+				return 7;
+			while (fgets(line, sizeof(line), file))
+				count++;
+			is_over = 1;
+			pthread_join(thread, NULL);
+			fclose(file);
+			fprintf(stderr, "%d children\n", children);
+			return count != 1500000;
+		}
+	EOF
+	seq 1500000 >"$T/numbers"
+	recorded vforks "$T/vforks" "$T/numbers"
+	rows "$T/vforks.json"
+	rows "$T/vforks.json" | grep -q " 1 1500000 $(stat -c %s "$T/numbers")$"
+}
+
 @test "streams: GInputStream" {
 	local gio
 	gio=$(pkg-config --cflags --libs gio-2.0 2>/dev/null) || skip "no GIO here"
