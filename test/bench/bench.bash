@@ -39,6 +39,21 @@ have()
 	return 1
 }
 
+# with KIND COMMAND... - becomes the command: without the library (none), with the sections recorded
+# by default, the same without CPU samples (offcpu), without waits (cpu), or without both (neither).
+with()
+{
+	export HOTPATH_OUTPUT_FORMAT=none
+	[ "$1" = none ] || export LD_PRELOAD=$lib
+	case $1 in
+	offcpu) export HOTPATH_REPORT=auto,-functions-cpu,-bound ;;
+	cpu) export HOTPATH_REPORT=auto,-offcpu,-bound ;;
+	neither) export HOTPATH_REPORT=auto,-functions-cpu,-offcpu,-bound ;;
+	esac
+	shift
+	exec "$@"
+}
+
 # wall COMMAND... - its seconds; its output is discarded.
 wall()
 {

@@ -16,20 +16,6 @@
 
 cd "$(dirname "$0")/../.." && . test/bench/bench.bash || exit
 
-# with KIND COMMAND... - becomes the command.
-with()
-{
-	export HOTPATH_OUTPUT_FORMAT=none
-	[ "$1" = none ] || export LD_PRELOAD=$lib
-	case $1 in
-	offcpu) export HOTPATH_REPORT=auto,-functions-cpu,-bound ;;
-	cpu) export HOTPATH_REPORT=auto,-offcpu,-bound ;;
-	neither) export HOTPATH_REPORT=auto,-functions-cpu,-offcpu,-bound ;;
-	esac
-	shift
-	exec "$@"
-}
-
 python='
 import queue, threading, time
 there, back = queue.Queue(1), queue.Queue(1)
