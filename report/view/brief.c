@@ -401,10 +401,24 @@ static char *program_remark(const struct hp_report *report, const struct hp_prog
 	return text;
 }
 
+static void program_cpu(struct row *row, const struct hp_program *program)
+{
+	struct hp_text_cell cell;
+
+	if (program->is_cpu_least && !program->cpu_ns) {
+		row->numbers[0] = hp_xstrdup("-");
+		row->numbers[1] = hp_xstrdup("-");
+		return;
+	}
+	row->numbers[0] = hp_xstrdup(hp_part_share(&cell, program->cpu_percent, 100));
+	row->numbers[1] = hp_xprintf("%s%s", program->is_cpu_least ? "\342\211\245 " : "",
+				     hp_format_time(&cell, (double)program->cpu_ns));
+}
+
 static void programs_make(struct hp_report *report, struct part *part)
 {
 	const struct hp_programs *programs = hp_programs_of(report);
-	struct hp_text_cell cell, share;
+	struct hp_text_cell cell;
 	size_t shown = programs->count < PROGRAMS_MAX ? programs->count : PROGRAMS_MAX;
 
 	if (programs->runs < 2)
@@ -422,10 +436,7 @@ static void programs_make(struct hp_report *report, struct part *part)
 		row = row_new(part);
 		name = hp_text_clean(from->name);
 
-		row->numbers[0] = hp_xstrdup(
-			hp_part_share(&share, (double)from->cpu_ns, (double)programs->cpu_ns));
-		row->numbers[1] = hp_xprintf("%s%s", from->is_cpu_least ? "\342\211\245 " : "",
-					     hp_format_time(&cell, (double)from->cpu_ns));
+		program_cpu(row, from);
 		row->name = from->runs > 1 ? hp_xprintf("%s " TIMES "%s", name,
 							hp_format_count(&cell, from->runs))
 					   : hp_xstrdup(name);
@@ -435,6 +446,12 @@ static void programs_make(struct hp_report *report, struct part *part)
 	part->about = hp_xprintf("%s in all, by the CPU time of their programs%s",
 				 hp_format_count(&cell, programs->runs),
 				 programs->count > shown ? "; the first of them" : "");
+	if (programs->missing_ns)
+		part->about =
+			joined(part->about,
+			       hp_xprintf("%s more in no row",
+					  hp_format_time(&cell, (double)programs->missing_ns)),
+			       "; ");
 	if (programs->unrecorded)
 		part->about = joined(part->about,
 				     hp_xprintf("%s more not recorded",

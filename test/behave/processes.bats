@@ -244,6 +244,23 @@ reported()
 	reported 'rows["victim"]["exit_status"] == "5"'
 }
 
+@test "processes: an unknown CPU time is no zero, and shares are not of the known part alone" {
+	compile silent -fno-instrument-functions <<-'EOF'
+		#include <sys/syscall.h>
+		#include <time.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			do ; while (clock() < CLOCKS_PER_SEC / 10);
+			syscall(SYS_exit_group, 0);	/* no one notices */
+		}
+	EOF
+	"$HP_RUN" sh -c "'$T/silent'; true"
+	reported 'head["missing_cpu_ns"] + (rows["silent"]["cpu_ns"] or 0) > 80000000'
+	reported 'rows["sh"]["cpu_percent"] < 50'
+	reported '(rows["silent"]["cpu_percent"] is None) == (rows["silent"]["cpu_ns"] is None)'
+}
+
 @test "processes: unrecorded programs are mentioned" {
 	command -v cc >/dev/null
 	echo 'int main(void) { for (volatile long i = 0; i < 100000000; i++); return 0; }' |

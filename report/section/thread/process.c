@@ -214,6 +214,7 @@ const struct hp_programs *hp_programs_of(struct hp_report *report)
 	static const struct hp_view_kind kind = { .free = programs_free };
 	const struct hp_model *model = &report->model;
 	struct hp_programs *programs = hp_views_get(&report->views, &kind);
+	double all_ns;
 
 	if (programs)
 		return programs;
@@ -224,9 +225,9 @@ const struct hp_programs *hp_programs_of(struct hp_report *report)
 		programs->runs += programs->rows[i].runs;
 		programs->cpu_ns += programs->rows[i].cpu_ns;
 	}
+	all_ns = (double)(programs->cpu_ns + programs->missing_ns);
 	for (size_t i = 0; i < programs->count && programs->cpu_ns; i++)
-		programs->rows[i].cpu_percent =
-			100.0 * (double)programs->rows[i].cpu_ns / (double)programs->cpu_ns;
+		programs->rows[i].cpu_percent = 100.0 * (double)programs->rows[i].cpu_ns / all_ns;
 	if (programs->count)
 		qsort(programs->rows, programs->count, sizeof(*programs->rows), compare_programs);
 	return programs;
@@ -249,6 +250,12 @@ static void get_cpu(const struct hp_cell *cell, struct hp_value *value)
 	hp_cell_get_member(cell, value);
 	value->is_bound = program(cell)->is_cpu_least;
 	value->is_unknown = value->is_bound && value->number <= 0;
+}
+
+static void get_share(const struct hp_cell *cell, struct hp_value *value)
+{
+	hp_cell_get_member(cell, value);
+	value->is_unknown = program(cell)->is_cpu_least && value->number <= 0;
 }
 
 static void get_peak(const struct hp_cell *cell, struct hp_value *value)
@@ -291,7 +298,7 @@ static const struct hp_column columns[] = {
 	{ "Wall", "wall", "wall_ns", HP_UNIT_TIME, .member = HP_MEMBER(hp_program, wall_ns) },
 	{ "CPU", "cpu", "cpu_ns", HP_UNIT_TIME, .get = get_cpu,
 	  .member = HP_MEMBER(hp_program, cpu_ns) },
-	{ "% CPU", "cpu_percent", "cpu_percent", HP_UNIT_SHARE,
+	{ "% CPU", "cpu_percent", "cpu_percent", HP_UNIT_SHARE, .get = get_share,
 	  .member = HP_MEMBER(hp_program, cpu_percent) },
 	{ "Peak RSS", "peak_rss", "peak_rss_bytes", HP_UNIT_BYTES, .get = get_peak,
 	  .member = HP_MEMBER(hp_program, peak_rss_bytes) },

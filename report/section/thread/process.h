@@ -30,7 +30,7 @@ struct hp_program {
 	uint64_t root_runs;	/* of them, the session's first process, which started the others */
 	uint64_t root_wall_ns;
 	uint64_t cpu_ns;
-	double cpu_percent;	/* of the total of all programs */
+	double cpu_percent;	/* of the total of all programs, with `missing_ns` */
 	uint64_t peak_rss_bytes;	/* of the largest; 0 = unknown */
 	uint64_t minor_faults;
 	uint64_t major_faults;
