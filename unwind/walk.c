@@ -380,7 +380,8 @@ static inline void trail_add(struct hp_walker *walker, uint32_t count, uint32_t 
 		to->needs_fp = needs_fp;
 	}
 	walker->count = kept + count;
-	walker->shared = kept;
+	if (kept < walker->shared)
+		walker->shared = kept;
 }
 
 static inline void fresh_begin(struct hp_walk_fresh *fresh, const struct state *s)

@@ -100,7 +100,7 @@ struct hp_walker {
 	struct hp_walk_slot *slots; /* room for 3 * most; preceded by one that never matches */
 	struct hp_walk_fresh *fresh;	/* room for `most`; current walk, innermost first */
 	uint32_t count;
-	uint32_t shared;	/* frames shared with the previous walk */
+	uint32_t shared;	/* frames, from the outermost, that all walks since the user set it have shared */
 	bool is_followed;	/* the next walk may end in it */
 	bool is_complete;	/* reached the outermost frame */
 	bool is_cut;	/* more frames than `most` */

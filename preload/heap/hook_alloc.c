@@ -62,25 +62,26 @@ static int64_t held(const struct hp_site *site)
 	       site->base;
 }
 
-/* The site changes for the first time since a peak: its current bytes were held at the peak. */
-static HP_COLD void note_peak(struct hp_site *site, uint32_t epoch)
+/*
+ * If the site changes for the first time since the peak `epoch`, its current bytes were held at the
+ * peak. Inlined: while a program grows, peaks are frequent.
+ */
+static inline __attribute__((always_inline)) void note_peak(struct hp_site *site, uint32_t epoch)
 {
 	uint32_t before = atomic_load_explicit(&site->epoch, memory_order_relaxed);
 
 	/* Another thread may free a block of this site at the same time: one of the two records
 	 * it. */
-	if (before != epoch &&
+	if (HP_UNLIKELY(before != epoch) &&
 	    atomic_compare_exchange_strong_explicit(&site->epoch, &before, epoch,
 						    memory_order_relaxed, memory_order_relaxed))
 		site->at_peak = held(site);
 }
 
-static inline void look_at_peak(const struct hp_heap_local *me, struct hp_site *site)
+static inline __attribute__((always_inline)) void look_at_peak(const struct hp_heap_local *me,
+							       struct hp_site *site)
 {
-	uint32_t epoch = atomic_load_explicit(me->epoch, memory_order_relaxed);
-
-	if (HP_UNLIKELY(atomic_load_explicit(&site->epoch, memory_order_relaxed) != epoch))
-		note_peak(site, epoch);
+	note_peak(site, atomic_load_explicit(me->epoch, memory_order_relaxed));
 }
 
 /* The pending block goes into its site, which has noted the peak. */
@@ -467,28 +468,6 @@ static HP_TAIL void *note_rare(struct hp_heap_local *me, size_t size, void *bloc
 }
 
 /*
- * The path was found, but there is more to do.  It is not looked up again: that would be the lookup of
- * the next allocation, and would record the entry as its own successor.
- */
-static HP_TAIL void *note_found(struct hp_heap_local *me, uint64_t site, size_t size, void *block)
-{
-	note_new(me, hp_heap_site(me, site), block, size);
-	return block;
-}
-
-/* The path is not the one that was tried first. */
-static HP_TAIL void *note_missed(struct hp_heap_local *me, size_t size, void *block)
-{
-	struct hp_path_frame frame = HP_PATH_FRAME;
-	struct hp_site *site = hp_path_miss(me, frame.pc, frame.sp, frame.fp);
-
-	/* The next allocation settles this block, unless it is freed first. */
-	__builtin_prefetch(site, 1);
-	note_new(me, site, block, size);
-	return block;
-}
-
-/*
  * Like note_new, for an existing block that already has a word, if nothing needs to be charged to
  * a call. False = one of these does not hold, it is sampled, or a peak must be recorded: then
  * nothing was done.
@@ -521,6 +500,38 @@ static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local 
 	me->last = block;
 	word_store_both(place, offset / HP_LINE | size << 32);
 	return true;
+}
+
+/* There is more to do than is_noted does. */
+static HP_TAIL void *note_more(struct hp_heap_local *me, uint64_t site, size_t size, void *block)
+{
+	note_new(me, hp_heap_site(me, site), block, size);
+	return block;
+}
+
+/*
+ * The path was found, but the site of the pending block has not noted the last peak, or there is
+ * more to do. The path is not looked up again: that would be the lookup of the next allocation, and
+ * would record the entry as its own successor.
+ */
+static HP_TAIL void *note_found(struct hp_heap_local *me, uint64_t site, size_t size, void *block)
+{
+	if (me->last != HP_NO_BLOCK) {
+		settle(me, me->heap);
+		me->last = HP_NO_BLOCK;
+	}
+	return is_noted(me, site, block, size) ? block : note_more(me, site, size, block);
+}
+
+/* The path is not the one that was tried first. */
+static HP_TAIL void *note_missed(struct hp_heap_local *me, size_t size, void *block)
+{
+	struct hp_path_frame frame = HP_PATH_FRAME;
+	struct hp_site *site = hp_path_miss(me, frame.pc, frame.sp, frame.fp);
+
+	/* The next allocation settles this block, unless it is freed first. */
+	__builtin_prefetch(site, 1);
+	return note_found(me, (uint64_t)((char *)site - me->base), size, block);
 }
 
 /*
@@ -670,8 +681,7 @@ static inline __attribute__((always_inline)) bool is_temporary(struct hp_heap_lo
 	/* It has a word, else it would not be pending. */
 	struct hp_shadow_word *place = hp_shadow_known(block);
 
-	if (HP_UNLIKELY(heap->live + (int64_t)size > me->trigger || size >= HP_SHADOW_LARGE ||
-			!is_of_pending(heap, place)))
+	if (HP_UNLIKELY(size >= HP_SHADOW_LARGE || !is_of_pending(heap, place)))
 		return false;
 	me->last = HP_NO_BLOCK;
 	heap->pending_bytes = 0;
@@ -690,13 +700,10 @@ static inline __attribute__((always_inline)) bool is_usual(struct hp_heap_local 
 {
 	struct hp_site *site = hp_heap_site(me, (uint64_t)word.site * HP_LINE);
 	struct hp_heap *heap = me->heap;
-	int64_t own = heap->live + (int64_t)heap->pending_bytes;
 
-	if (HP_UNLIKELY(own > me->trigger || own < me->low || word.size == HP_SHADOW_LARGE ||
-			site->heap != me->id ||
-			atomic_load_explicit(&site->epoch, memory_order_relaxed) !=
-				atomic_load_explicit(me->epoch, memory_order_relaxed)))
+	if (HP_UNLIKELY(word.size == HP_SHADOW_LARGE || site->heap != me->id))
 		return false;
+	look_at_peak(me, site);
 	word_store(place, (struct hp_shadow_word){ 0, 0 });
 	heap->live -= word.size;
 	site->frees++;
@@ -704,20 +711,21 @@ static inline __attribute__((always_inline)) bool is_usual(struct hp_heap_local 
 	return true;
 }
 
-/* The only call is the last one, so no register is saved. */
-HP_EXPORT void free(void *block)
+/* The bytes held now may be a new peak, or much less than others know. */
+static inline __attribute__((always_inline)) bool must_look(const struct hp_heap_local *me)
 {
-	struct hp_heap_local *me = hp_heap();
+	const struct hp_heap *heap = me->heap;
+	int64_t own = heap->live + (int64_t)heap->pending_bytes;
+
+	return own > me->trigger || own < me->low;
+}
+
+/* The only call is the last one, so no register is saved. */
+static inline __attribute__((always_inline)) void free_open(struct hp_heap_local *me, void *block)
+{
 	struct hp_shadow_word *place;
 	struct hp_shadow_word word;
 
-	if (HP_UNLIKELY(me->gate < HP_GATE_PATHS)) {
-		if (me->is_off && !hp_allocator_is_pool(block))
-			hp_allocator.free(block);
-		else
-			free_slow(block);
-		return;
-	}
 	if (block == me->last) {
 		if (HP_UNLIKELY(!is_temporary(me, block))) {
 			free_rare(block);
@@ -737,6 +745,29 @@ HP_EXPORT void free(void *block)
 		}
 	}
 	hp_allocator.free(block);
+}
+
+static __attribute__((noinline)) void free_looking(void *block)
+{
+	hp_peak_look(hp_heap());
+	free_open(hp_heap(), block);
+}
+
+HP_EXPORT void free(void *block)
+{
+	struct hp_heap_local *me = hp_heap();
+
+	if (HP_UNLIKELY(me->gate < HP_GATE_PATHS)) {
+		if (me->is_off && !hp_allocator_is_pool(block))
+			hp_allocator.free(block);
+		else
+			free_slow(block);
+		return;
+	}
+	if (HP_UNLIKELY(must_look(me)))
+		free_looking(block);
+	else
+		free_open(me, block);
 }
 
 /* realloc may release the block's place before it returns: its word is taken first. */

@@ -153,7 +153,7 @@ static void entries_clear(struct hp_heap_local *me)
 
 	memset(none, 0, sizeof(*none));
 	none->pc = 1;
-	none->end = none->slots;
+	none->top = none->slots;
 	me->latest = 0;
 	me->head = me->tail = HP_ENTRY_MIN;
 	me->wraps = 0;
@@ -311,7 +311,6 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 	uint64_t size =
 		sizeof(struct hp_path_entry) + (top->slots + 1) * sizeof(struct hp_walk_slot);
 	struct hp_path_entry *entry;
-	struct hp_walk_slot *slot;
 	uint32_t place, *set;
 
 	size = (size + HP_LINE - 1) & ~(uint64_t)(HP_LINE - 1);
@@ -326,15 +325,13 @@ static void entry_add(struct hp_heap_local *me, const struct hp_path_frame *fram
 		.fp = frame->fp,
 		.fp_mask = top->needs_fp ? UINTPTR_MAX : 0,
 		.site = (uint64_t)((char *)site - me->base),
-		.end = entry->slots + top->slots,
+		.top = entry->slots + top->slots,
 		.size = (uint32_t)size,
 		.set = (uint32_t)((set - me->index) / HP_PATH_WAYS),
 		.number = number_take(me),
 	};
-	slot = entry->slots;
-	for (uint32_t i = top->slots; i-- > 0;)
-		*slot++ = walker->slots[i];
-	*slot = (struct hp_walk_slot){ (uintptr_t)&entry->pc, ~entry->pc };
+	entry->slots[0] = (struct hp_walk_slot){ (uintptr_t)&entry->pc, ~entry->pc };
+	memcpy(entry->slots + 1, walker->slots, top->slots * sizeof(struct hp_walk_slot));
 	place = (uint32_t)((char *)entry - me->entries);
 	me->numbers[entry->number].place = place;
 	set_put_first(set, place, HP_PATH_WAYS - 1);
@@ -586,6 +583,18 @@ static struct hp_step *step_of_mark(struct hp_heap_local *me, enum hp_step_mark 
 	return step_get(me, &wanted);
 }
 
+/* How many frames of the last walk, from the outermost, the last new path had as well. */
+static uint32_t past_shared(const struct hp_heap_local *me)
+{
+	const struct hp_walker *walker = &me->walker;
+	uint32_t least = me->past_count < walker->count ? me->past_count : walker->count;
+	uint32_t shared = walker->shared < least ? walker->shared : least;
+
+	while (shared < least && me->past[shared] == walker->trail[shared].pc)
+		shared++;
+	return shared;
+}
+
 /*
  * The innermost step of the last walk; NULL = no room.  New paths usually
  * share their outer half with the previous new one: those steps need no
@@ -597,25 +606,26 @@ static struct hp_step *steps_of_walk(struct hp_heap_local *me)
 	uint32_t mark = walker->is_cut ? HP_STEP_CUT : walker->is_complete ? 0 : HP_STEP_LOST;
 	struct hp_step *step = mark ? step_of_mark(me, mark) : NULL;
 	uint32_t caller = step ? id_of(me, step) : 0;
-	bool is_shared = mark == me->past_mark;
+	uint32_t i = mark == me->past_mark ? past_shared(me) : 0;
 
 	if (mark && !step)
 		return NULL;
-	for (uint32_t i = 0; i < walker->count; i++) {
-		uintptr_t pc = walker->trail[i].pc;
-
-		is_shared = is_shared && i < me->past_count && me->past[i] == pc;
-		step = is_shared ? step_at(me, me->past_ids[i]) : step_of(me, caller, pc);
+	me->past_mark = mark;
+	if (i) {
+		caller = me->past_ids[i - 1];
+		step = step_at(me, caller);
+	}
+	for (; i < walker->count; i++) {
+		step = step_of(me, caller, walker->trail[i].pc);
 		if (!step) {
 			me->past_count = i;
 			return NULL;
 		}
 		caller = id_of(me, step);
-		me->past[i] = pc;
+		me->past[i] = walker->trail[i].pc;
 		me->past_ids[i] = caller;
 	}
-	me->past_count = walker->count;
-	me->past_mark = mark;
+	me->past_count = me->walker.shared = walker->count;
 	return step;
 }
 

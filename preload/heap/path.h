@@ -3,7 +3,7 @@
  * path.h - from the stack of a call to the site of its call path.
  *
  * The path cache answers the usual case.  An entry has a key, (return address, stack
- * pointer), and holds the slots that decided the walk (unwind/walk.h), innermost first; it matches
+ * pointer), and holds the slots that decided the walk (unwind/walk.h), innermost last; it matches
  * only if all of them hold the same words. The entry that followed the latest one last time is
  * tried first, then those of the key. So a hit is exact, costs some two loads per frame, and reads
  * only words of live frames. Misses are walked; one hash over the whole path leads to its site;
@@ -22,12 +22,12 @@ struct hp_path_entry {
 	uintptr_t fp;
 	uintptr_t fp_mask;	/* 0 = the frame pointer does not matter */
 	uint64_t site;	/* offset of hp_site */
-	const struct hp_walk_slot *end;
+	const struct hp_walk_slot *top;	/* the innermost slot */
 	uint32_t size;	/* of all of it; 0 = the ring's end */
 	uint32_t set;	/* place in the index */
 	uint32_t number;
 	uint32_t reserved;
-	struct hp_walk_slot slots[];	/* and one that never matches */
+	struct hp_walk_slot slots[];	/* the first never matches; the others as in the walker */
 };
 
 /* A stand-in's knowledge of its caller. */
@@ -89,21 +89,21 @@ static inline bool hp_path_slot_fits(const struct hp_walk_slot *slot)
 static inline bool hp_path_fits(const struct hp_path_entry *entry, uintptr_t pc, uintptr_t sp,
 				uintptr_t fp)
 {
-	const struct hp_walk_slot *slot = entry->slots;
+	const struct hp_walk_slot *slot;
 
 	if (HP_UNLIKELY(entry->pc != pc) || HP_UNLIKELY(entry->sp != sp) ||
 	    HP_UNLIKELY((entry->fp ^ fp) & entry->fp_mask))
 		return false;
-	/* The slot at the end never matches, so each needs one comparison. */
-	for (;; slot += 4) {
+	/* The first slot never matches, so each needs one comparison. */
+	for (slot = entry->top;; slot -= 4) {
 		if (HP_UNLIKELY(!hp_path_slot_fits(slot)))
-			return slot == entry->end;
-		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 1)))
-			return slot + 1 == entry->end;
-		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 2)))
-			return slot + 2 == entry->end;
-		if (HP_UNLIKELY(!hp_path_slot_fits(slot + 3)))
-			return slot + 3 == entry->end;
+			return slot == entry->slots;
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot - 1)))
+			return slot - 1 == entry->slots;
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot - 2)))
+			return slot - 2 == entry->slots;
+		if (HP_UNLIKELY(!hp_path_slot_fits(slot - 3)))
+			return slot - 3 == entry->slots;
 	}
 }
 

@@ -64,13 +64,8 @@ int64_t hp_peak_live(const struct hp_process *process)
 	return live;
 }
 
-bool hp_peak_is_alone(const struct hp_heap_local *me)
-{
-	return atomic_load_explicit(&hp_self->heaps, memory_order_relaxed) == me && !me->next;
-}
-
 /* The pending block is in no site yet, but is part of the peak. */
-static void note_pending(struct hp_heap_local *me, uint32_t epoch)
+static inline void note_pending(struct hp_heap_local *me, uint32_t epoch)
 {
 	struct hp_heap *heap = me->heap;
 	struct hp_site *site;
@@ -116,7 +111,7 @@ static bool raise_peak(struct hp_process *process, int64_t live)
 	return false;
 }
 
-static void look_alone(struct hp_heap_local *me)
+static inline __attribute__((always_inline)) void look_alone(struct hp_heap_local *me)
 {
 	struct hp_process *process = hp_self->process;
 	int64_t own = me->heap->live + (int64_t)me->heap->pending_bytes;
@@ -162,14 +157,10 @@ static int64_t add(struct hp_heap_local *other)
 	return atomic_fetch_add_explicit(&hp_self->heap_sum, change, memory_order_relaxed) + change;
 }
 
-HP_COLD void hp_peak_look(struct hp_heap_local *me)
+static HP_COLD void look_among_others(struct hp_heap_local *me)
 {
 	int64_t peak, step, own;
 
-	if (HP_LIKELY(hp_peak_is_alone(me))) {
-		look_alone(me);
-		return;
-	}
 	peak = atomic_load_explicit(&hp_self->process->heap_peak, memory_order_relaxed);
 	if (add(me) > peak)
 		look_at_all(me);
@@ -180,6 +171,15 @@ HP_COLD void hp_peak_look(struct hp_heap_local *me)
 	me->trigger = INT64_MAX;
 	me->high = own + step;
 	me->low = own - step;
+}
+
+/* Not cold: while a program grows, peaks are frequent. */
+void hp_peak_look(struct hp_heap_local *me)
+{
+	if (HP_LIKELY(hp_peak_is_alone(me)))
+		look_alone(me);
+	else
+		look_among_others(me);
 }
 
 /* While it was alone, its thread added nothing; from its next block on it does. */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/guest/self.h"
 #include "preload/heap/heap.h"
 
 /* The thread holds more than at any time, or much more or less than others know: a new peak? */
@@ -20,7 +21,10 @@ void hp_peak_join(struct hp_heap_local *me);
 int64_t hp_peak_live(const struct hp_process *process);
 
 /* Only this thread ever had a heap in this process. */
-bool hp_peak_is_alone(const struct hp_heap_local *me);
+static inline bool hp_peak_is_alone(const struct hp_heap_local *me)
+{
+	return atomic_load_explicit(&hp_self->heaps, memory_order_relaxed) == me && !me->next;
+}
 
 /* Counts an ended thread's pending block like any other. */
 void hp_peak_settle(struct hp_heap *heap);
