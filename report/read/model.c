@@ -299,6 +299,19 @@ static void find_root(struct build *b)
 	elapsed_set(b, start, end);
 }
 
+/* A program that is not recorded has only the thread that the sampler watched. */
+const char *hp_model_root_name(const struct hp_model *model)
+{
+	uint32_t pid = model->reader.header.root_pid;
+
+	if (model->root != HP_NONE && model->processes[model->root].comm[0])
+		return model->processes[model->root].comm;
+	for (size_t i = 0; i < model->thread_count; i++)
+		if (model->threads[i].tid == pid && model->threads[i].name[0])
+			return model->threads[i].name;
+	return "?";
+}
+
 /* --- threads --- */
 
 static int compare_names(const void *left, const void *right)

@@ -320,6 +320,9 @@ const char *hp_model_object_name(const struct hp_model *model, uint32_t object);
 /* True if a scanned thread is in the row of another; only if is_folded_known. */
 bool hp_model_is_folded(const struct hp_model *model, uint32_t pid, uint32_t tid);
 
+/* Of the session's first process; "?" = not known. */
+const char *hp_model_root_name(const struct hp_model *model);
+
 /*
  * The name at its end of the first thread `tid` of `pid` that ended at `ticks`
  * or later; NULL = not recorded, or the process's name.

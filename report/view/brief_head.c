@@ -79,9 +79,7 @@ static char *command_of(const struct hp_report *report)
 		command = hp_facts_get(report->record.facts, "command");
 	if (!command && model->root != HP_NONE)
 		command = model->processes[model->root].command;
-	if (!command && model->root != HP_NONE)
-		command = model->processes[model->root].comm;
-	return hp_text_clean(command ? command : "?");
+	return hp_text_clean(command ? command : hp_model_root_name(model));
 }
 
 /* The start of a kept run. */

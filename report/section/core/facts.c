@@ -105,10 +105,9 @@ char *hp_facts_gather(const struct hp_model *model, const struct hp_settings *se
 	if (!out)
 		return hp_xstrdup("");
 	text_add(out, "hotpath", HP_VERSION);
-	if (model->root != HP_NONE) {
-		text_add(out, "comm", model->processes[model->root].comm);
+	text_add(out, "comm", hp_model_root_name(model));
+	if (model->root != HP_NONE)
 		text_add(out, "command", model->processes[model->root].command);
-	}
 	number_add(out, "pid", header->root_pid);
 	number_add(out, "started_unix_ns", header->created_unix_ns);
 	number_add(out, "elapsed_ns", (int64_t)model->elapsed_ns);

@@ -127,8 +127,7 @@ static void wrapper_init(struct hp_report *report)
 {
 	struct hp_model *model = &report->model;
 	struct hp_model_function *function = report->has_functions ? find_main(report) : NULL;
-	const char *comm = model->root == HP_NONE ? "?" : model->processes[model->root].comm;
-	char *whole = hp_xprintf("%s::main", comm[0] ? comm : "?");
+	char *whole = hp_xprintf("%s::main", hp_model_root_name(model));
 
 	report->caller = hp_text_clean(whole);
 	free(whole);
