@@ -231,6 +231,26 @@ fits()
 	run ! grep -q 'until it started' "$T/itself.out"
 }
 
+@test "brief: a program that worked more than the last one did not only start it" {
+	compile last -fno-instrument-functions <<-'END'
+	#include <time.h>
+	int main(void)
+	{
+		return nanosleep(&(struct timespec){ 0, 20000000 }, 0);
+	}
+	END
+	HOTPATH_REPORT=short "$HP_RUN" sh -c "'$T/work'; exec '$T/last'" 2>"$T/before"
+	cat "$T/before"
+	grep -q '%  compute' "$T/before"
+}
+
+@test "brief: a static program has its name in the first line" {
+	echo 'int main(void) { for (volatile long i = 0; i < 300000000; i++); return 0; }' |
+		gcc -O1 -static -o "$T/still" -x c - || skip "no static C library"
+	HOTPATH_REPORT=short "$HP_RUN" "$T/still" 2>"$T/named"
+	grep -q '^\[hotpath\] still ' "$T/named"
+}
+
 @test "brief: on a narrow terminal, too, it says what is left out" {
 	compile hooked -O2 <<-'END'
 	#include <time.h>

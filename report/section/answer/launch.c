@@ -3,7 +3,8 @@
  * launch.c - a program that another one prepared, as a script that chooses an interpreter does:
  * the first process was that one before it became the program by exec.
  *
- * The user did not ask for its functions and waits, so they are summed up.
+ * The user did not ask for its functions and waits, so they are summed up. A program that took
+ * more CPU time than the last one, as in `sh -c "work; sleep 1"`, did more than prepare it.
  */
 #include <stdlib.h>
 
@@ -35,11 +36,23 @@ static const char *file_of(const struct hp_model *model, const struct hp_model_p
 	return hp_name_file(model->objects[process->object].path);
 }
 
+/* By place in model.objects: the CPU time of all processes that ran it. */
+static uint64_t *cpu_by_object(const struct hp_model *model)
+{
+	uint64_t *cpu_ns = hp_xcalloc(model->object_count + 1, sizeof(*cpu_ns));
+
+	for (size_t i = 0; i < model->process_count; i++)
+		if (model->processes[i].object != HP_NONE)
+			cpu_ns[model->processes[i].object] += model->processes[i].cpu_ns;
+	return cpu_ns;
+}
+
 void hp_answer_launch_make(struct hp_report *report, struct hp_answer *answer)
 {
 	const struct hp_model *model = &report->model;
 	const struct hp_model_process *last = last_image(model, UINT64_MAX, HP_NONE), *before;
 	struct hp_answer_launch *launch = &answer->launch;
+	uint64_t *cpu_ns;
 
 	launch->is_object = hp_xcalloc(model->object_count + 1, sizeof(bool));
 	if (!last || (double)last->start_ns < LAUNCH_MIN * answer->wall_ns ||
@@ -49,13 +62,16 @@ void hp_answer_launch_make(struct hp_report *report, struct hp_answer *answer)
 	before = last_image(model, last->start_ns, last->object);
 	if (!before)
 		return;
+	cpu_ns = cpu_by_object(model);
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct hp_model_process *process = &model->processes[i];
 
 		if (process->object != HP_NONE && process->object != last->object &&
-		    process->start_ns < last->start_ns)
+		    process->start_ns < last->start_ns &&
+		    cpu_ns[process->object] <= cpu_ns[last->object])
 			launch->is_object[process->object] = true;
 	}
+	free(cpu_ns);
 	launch->ns = (double)last->start_ns;
 	launch->by = file_of(model, before);
 	launch->program = file_of(model, last);
