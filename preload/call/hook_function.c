@@ -216,10 +216,9 @@ static inline void exit_prefetch(const struct hp_local *me, const struct hp_row 
 {
 	const struct hp_function *function = hp_row_function(me, row);
 
-	if (HP_LIKELY(!me->is_exact)) {
-		__builtin_prefetch(&function->gist, 1);
+	__builtin_prefetch(&function->gist, 1);
+	if (HP_LIKELY(!me->is_exact))
 		__builtin_prefetch(&function->next, 1);
-	}
 	__builtin_prefetch(function->groups, 0);
 }
 
@@ -446,10 +445,10 @@ static struct hp_local *enter_ready(uintptr_t fn, uintptr_t cfa)
 static inline void enter_usual(struct hp_local *me, struct hp_frame *f, uintptr_t fn, uintptr_t cfa)
 {
 	struct hp_row *row;
-	uintptr_t above;
+	uint32_t above;
 
 	claim(me, f, cfa);
-	above = f[-1].row;
+	above = hp_row_number(hp_frame_row(f - 1));
 	row = me->rows[hp_row_index(me, above, fn)];
 	if (HP_UNLIKELY(row->fn != fn || row->above != above))
 		enter_find(me, f, fn);
@@ -482,7 +481,7 @@ static __attribute__((noinline)) struct hp_row *dummy_nested(struct hp_dummy *du
 /* The work of enter_usual for a counted call, without an effect. */
 static void enter_dummy(struct hp_local *me, struct hp_frame *f, uintptr_t fn, uintptr_t cfa)
 {
-	uintptr_t above = f[-1].row;
+	uint32_t above = hp_row_number(hp_frame_row(f - 1));
 	struct hp_row *row = me->rows[hp_row_index(me, above, fn)];
 	struct hp_dummy *dummy = &me->dummy;
 

@@ -119,7 +119,7 @@ struct hp_gist hp_row_alias_gist;
 /* Fills every empty place, so that hooks need not check for NULL. Its key belongs to no call. */
 static struct hp_row nothing;
 
-static struct hp_row **place_of(const struct hp_local *me, uintptr_t above, uintptr_t fn)
+static struct hp_row **place_of(const struct hp_local *me, uint32_t above, uintptr_t fn)
 {
 	uint64_t i = hp_row_index(me, above, fn);
 
@@ -151,7 +151,7 @@ static bool is_alias(const struct hp_row *row)
  * A row that was forgotten (hp_row_forget), by its function's address: that of `function`, or an
  * alias if that is NULL. It is back; the caller writes its key. NULL = none exists.
  */
-static struct hp_row *unpark(const struct hp_local *me, uintptr_t above, uintptr_t fn,
+static struct hp_row *unpark(const struct hp_local *me, uint32_t above, uintptr_t fn,
 			     const struct hp_function *function)
 {
 	uint64_t first = hp_row_index(me, above, fn), i = first;
@@ -279,7 +279,7 @@ static bool table_add(struct hp_local *me, struct hp_row *row)
 static void alias_add(struct hp_local *me, const struct hp_row *parent, uintptr_t fn,
 		      struct hp_row *row)
 {
-	struct hp_row *alias = unpark(me, (uintptr_t)parent, fn, NULL);
+	struct hp_row *alias = unpark(me, hp_row_number(parent), fn, NULL);
 
 	if (alias) {
 		alias->below = (int64_t)(uintptr_t)row;
@@ -290,7 +290,7 @@ static void alias_add(struct hp_local *me, const struct hp_row *parent, uintptr_
 	if (!alias)
 		return;
 	alias->fn = fn;
-	alias->above = (uintptr_t)parent;
+	alias->above = hp_row_number(parent);
 	alias->below = (int64_t)(uintptr_t)row;
 	alias->gist_at = (uintptr_t)&hp_row_alias_gist;
 	table_add(me, alias);
@@ -508,9 +508,10 @@ static struct hp_row *row_new(struct hp_local *me, const struct hp_row *parent,
 		return NULL;
 	row->gist_at = function ? (uintptr_t)gist_of(me, function) : 0;
 	row->fn = function ? function->fn : 0;
-	row->above = (uintptr_t)parent;
+	row->above = hp_row_number(parent);
 	row->parent = parent ? line_of(me, parent) : 0;
 	row->function = function ? line_of(me, function) : 0;
+	row->function_near = row->function;
 	row->next =
 		(uint32_t)(atomic_load_explicit(&me->block->rows, memory_order_relaxed) / HP_LINE);
 	atomic_store_explicit(&me->block->rows, offset_of(me, row), memory_order_release);
@@ -537,15 +538,16 @@ static struct hp_row *row_find(struct hp_local *me, struct hp_row *parent,
 		return me->other_row;
 	if (row)
 		return row;
-	row = *place_of(me, (uintptr_t)parent, function->fn);
+	row = *place_of(me, hp_row_number(parent), function->fn);
 	if (row != &nothing)
 		return hp_row_meant(row);
-	row = unpark(me, (uintptr_t)parent, function->fn, function);
+	row = unpark(me, hp_row_number(parent), function->fn, function);
 	if (row) {
 		row->fn = function->fn;
 		return row;
 	}
-	row = me->is_adopted ? *place_of(me, (uintptr_t)parent, adopted_key(function)) : &nothing;
+	row = me->is_adopted ? *place_of(me, hp_row_number(parent), adopted_key(function))
+			     : &nothing;
 	if (row == &nothing) {
 		if (me->block->row_count >= HP_ROWS_MAX && parent != me->root)
 			return NULL;
@@ -578,7 +580,7 @@ static struct hp_row *row_make(struct hp_local *me, struct hp_row *parent, uintp
 	/* Only the last call's end is known. */
 	if (row == me->other_row)
 		row->fn = fn;
-	if (row->fn != fn || row->above != (uintptr_t)parent)
+	if (row->fn != fn || row->above != hp_row_number(parent))
 		alias_add(me, parent, fn, row);
 	return row;
 }
@@ -594,7 +596,7 @@ struct hp_row *hp_row_find(struct hp_local *me, struct hp_row *parent, uintptr_t
 	/* A handler that interrupted a hook may find a frame that is claimed but not filled. */
 	if (HP_UNLIKELY(!parent))
 		parent = me->root;
-	place = place_of(me, (uintptr_t)parent, fn);
+	place = place_of(me, hp_row_number(parent), fn);
 	row = *place;
 	if (HP_LIKELY(row != &nothing)) {
 		to_first(me, place);
@@ -678,14 +680,16 @@ static bool adopt(struct hp_local *me)
 
 	while (at) {
 		struct hp_row *row = (struct hp_row *)(me->base + at);
-		struct hp_function *function = hp_row_function(me, row);
+		struct hp_function *function;
 
 		at = (uint64_t)row->next * HP_LINE;
-		row->above = (uintptr_t)me->base + (uint64_t)row->parent * HP_LINE;
+		row->above = hp_row_number(me->base + (uint64_t)row->parent * HP_LINE);
+		row->function_near = row->function;
 		if (row->function == 0) {
 			me->root = row;
 			continue;
 		}
+		function = hp_row_function(me, row);
 		row->fn = adopted_key(function);
 		row->gist_at = (uintptr_t)gist_of(me, function);
 		gist_of(me, function)->active = 0;

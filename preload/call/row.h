@@ -14,6 +14,12 @@
 /* A tree has at most this many rows in one block; later ones are flat. */
 #define HP_ROWS_MAX 65536
 
+/* No two rows of a segment have the same: they do not overlap, and are in fewer than 2^32 lines. */
+static inline uint32_t hp_row_number(const void *row)
+{
+	return (uint32_t)((uintptr_t)row / sizeof(struct hp_row));
+}
+
 /*
  * The table that leads from a call to its row, in the thread's own memory: open
  * addressing, at most a fifth full. The row itself has the key, so a
@@ -26,9 +32,9 @@
  * it is known last, so nothing slow follows it. The bits above the 32nd are as
  * good as the highest ones, and need no shift that depends on the table's size.
  */
-static inline uint64_t hp_row_index(const struct hp_local *me, uintptr_t above, uintptr_t fn)
+static inline uint64_t hp_row_index(const struct hp_local *me, uint32_t above, uintptr_t fn)
 {
-	return ((fn * HP_HASH_FACTOR) >> 32 ^ above >> 7) & me->rows_last;
+	return ((fn * HP_HASH_FACTOR) >> 32 ^ above) & me->rows_last;
 }
 
 /*
@@ -52,7 +58,7 @@ static inline struct hp_row *hp_row_meant(struct hp_row *row)
 static inline struct hp_function *hp_row_function(const struct hp_local *me,
 						  const struct hp_row *row)
 {
-	return (struct hp_function *)(me->base + (uint64_t)row->function * HP_LINE);
+	return (struct hp_function *)(me->base + (uint64_t)row->function_near * HP_LINE);
 }
 
 /*

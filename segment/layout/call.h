@@ -285,7 +285,8 @@ struct hp_long_gap {
 struct hp_row {
 	uint64_t calls;	/* owner */
 	uint64_t fn;	/* owner's process: code address of the function in it; an address that no code has = gone */
-	uint64_t above;	/* owner: address of `parent` in its process */
+	uint32_t above;	/* owner: number of `parent` in its process (preload/call/row.h) */
+	uint32_t function_near;	/* owner: the same as `function`, for timed calls */
 	uint64_t gist_at;	/* owner: address of the function's hp_gist there */
 	int64_t below;	/* owner: time in callees, of the outer calls that are not `timed`, fine ticks */
 	uint64_t timed;	/* owner: calls timed when all were */
