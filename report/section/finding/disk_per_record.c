@@ -15,6 +15,7 @@
 #define BLOCKED_MIN 0.15	/* of the wall time */
 #define SYNCS_MIN 20
 #define READS_MIN 50 /* fewer may be a file that was not in the cache */
+#define AROUND_MIN 0.1 /* of the gain: less need not be explained */
 #define UNKNOWN_MAX 0.2 /* of all blocked time without a stack, to count as measured */
 
 static const struct hp_stall *most_of(const struct hp_survey *survey)
@@ -69,12 +70,24 @@ static const char *advice_of(const struct hp_stall *block)
 	return "waits for the disk: read ahead, or read larger pieces.";
 }
 
+static char *facts_of(const struct hp_stall *block, double gain)
+{
+	struct hp_text_cell count, waits, time;
+	double around = gain - (double)block->ns;
+
+	hp_format_count(&count, block->waits);
+	hp_format_time(&waits, (double)block->ns);
+	if (around < AROUND_MIN * gain)
+		return hp_xprintf("%s waits for the disk, %s in all", count.text, waits.text);
+	return hp_xprintf("%s waits for the disk, %s in all, and up to %s around them", count.text,
+			  waits.text, hp_format_time(&time, around));
+}
+
 static void find(struct hp_survey *survey)
 {
 	const struct hp_stall *block = most_of(survey);
 	double blocked, gain;
 	struct hp_finding *finding;
-	struct hp_text_cell count, time;
 	char *where;
 
 	if (!block || !hp_owner_is_named(survey->report, block->function))
@@ -95,9 +108,7 @@ static void find(struct hp_survey *survey)
 				  "Write many records per fsync: %s waits for the disk again and again.",
 				  where)
 			: hp_xprintf("%s %s", where, advice_of(block));
-	finding->facts =
-		hp_xprintf("%s waits for the disk, %s in all",
-			   hp_format_count(&count, block->waits), hp_format_time(&time, blocked));
+	finding->facts = facts_of(block, gain);
 	finding->gain_ns = gain;
 	finding->confidence =
 		block->is_sync && hp_survey_blocked(survey, "-") <
