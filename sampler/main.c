@@ -152,7 +152,8 @@ static void *wait_for_end(void *argument)
 	_Atomic uint32_t *word = &segment->header->end_word;
 
 	while (atomic_load_explicit(word, memory_order_acquire) == HP_END_RUNNING) {
-		if (segment == &sampler->segment && hp_server_is_asked(segment))
+		if (hp_segment_is_bounded(segment) ||
+		    (segment == &sampler->segment && hp_server_is_asked(segment)))
 			eventfd_write(sampler->end_event, 1);
 		if (syscall(SYS_futex, word, FUTEX_WAIT, HP_END_RUNNING, NULL, NULL, 0) < 0 &&
 		    errno != EAGAIN && errno != EINTR) {
@@ -529,6 +530,16 @@ static void member_ended(void *context, uint32_t pid)
 
 /* ---- the loop ---- */
 
+static bool is_bounded(const struct sampler *sampler)
+{
+	const struct hp_segments *segments = &sampler->members.segments;
+
+	for (uint32_t i = 0; i < segments->count; i++)
+		if (hp_segment_is_bounded(segments->at[i]))
+			return true;
+	return false;
+}
+
 static void handle(struct sampler *sampler, uint64_t data)
 {
 	eventfd_t count;
@@ -541,6 +552,8 @@ static void handle(struct sampler *sampler, uint64_t data)
 		eventfd_read(sampler->end_event, &count);
 		if (has_root_asked(sampler))
 			root_ends(sampler, -1, false);
+		else if (is_bounded(sampler))
+			sampler->scan_ns = hp_clock_raw_ns();
 		break;	/* otherwise a port is requested, which is handled anyway */
 	case EVENT_REPORT:
 		report_process_ended(sampler);
@@ -568,6 +581,8 @@ static void handle(struct sampler *sampler, uint64_t data)
  */
 static void scan(struct sampler *sampler, bool meets)
 {
+	bool is_soon = false;
+
 	if (meets) {
 		sampler->met_ns = hp_clock_raw_ns();
 		hp_door_look(&sampler->door, &sampler->members);
@@ -575,9 +590,11 @@ static void scan(struct sampler *sampler, bool meets)
 	} else {
 		hp_members_scan_ended(&sampler->members);
 	}
-	sampler->scan_ns = sampler->members.suspected ? hp_clock_raw_ns() + SCAN_AGAIN_NS : 0;
 	for (uint32_t i = 0; i < sampler->members.segments.count; i++)
-		hp_segment_widen(sampler->members.segments.at[i], hp_member_is_gone);
+		is_soon |= hp_segment_widen(sampler->members.segments.at[i], hp_member_is_gone);
+	/* The end of a process that has been met is signalled. */
+	is_soon = (is_soon && !meets) || sampler->members.suspected;
+	sampler->scan_ns = is_soon ? hp_clock_raw_ns() + SCAN_AGAIN_NS : 0;
 }
 
 static void look(struct sampler *sampler)

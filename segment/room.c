@@ -117,14 +117,23 @@ bool hp_segment_stay_narrow(const struct hp_segment *segment, uint32_t holder, u
 	return atomic_load(&header->used) <= segment->size;
 }
 
+bool hp_segment_is_bounded(const struct hp_segment *segment)
+{
+	struct hp_room *room = hp_segment_room(segment);
+	uint64_t word = atomic_load(&room->room);
+
+	/* Earlier versions of the library do not register, so their processes are unknown. */
+	return (word & COUNT) && (word & ~COUNT) < (segment->header->size & ~COUNT) &&
+	       !atomic_load(&room->for_ever);
+}
+
 bool hp_segment_widen(const struct hp_segment *segment, bool (*is_gone)(uint32_t pid))
 {
 	struct hp_room *room = hp_segment_room(segment);
 	uint64_t word = atomic_load(&room->room);
 	uint64_t size = segment->header->size & ~COUNT;
 
-	/* Earlier versions of the library do not register, so their processes are unknown. */
-	if (!(word & COUNT) || (word & ~COUNT) >= size || atomic_load(&room->for_ever))
+	if (!hp_segment_is_bounded(segment))
 		return false;
 	for (int i = 0; i < HP_ROOM_HOLDERS; i++) {
 		uint32_t holder = atomic_load(&room->holders[i]);

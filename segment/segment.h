@@ -216,6 +216,9 @@ bool hp_segment_stay_narrow(const struct hp_segment *segment, uint32_t holder, u
  */
 bool hp_segment_widen(const struct hp_segment *segment, bool (*is_gone)(uint32_t pid));
 
+/* True while a bound may be lifted later. Any thread of any process. */
+bool hp_segment_is_bounded(const struct hp_segment *segment);
+
 /*
  * Address of a record at `offset`, or NULL if a record of `bytes` there
  * would be misaligned or outside the mapped part.  Readers use nothing else to

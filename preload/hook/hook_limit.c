@@ -45,8 +45,9 @@ static void give_back(void)
 		hp_segment_unreserve(&hp_segment);
 	most = limit.rlim_cur / HP_SEGMENT_SHARE;
 	least = atomic_load_explicit(&hp_segment.header->used, memory_order_relaxed) + HP_ROOM_MIN;
-	if (limit.rlim_cur != RLIM_INFINITY && most < hp_segment.size)
-		hp_segment_narrow(&hp_segment, most > least ? most : least, hp_room_holder());
+	if (limit.rlim_cur != RLIM_INFINITY && most < hp_segment.size &&
+	    hp_segment_narrow(&hp_segment, most > least ? most : least, hp_room_holder()))
+		hp_room_tell();
 	errno = saved;
 }
 

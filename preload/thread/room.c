@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -43,6 +45,17 @@ uint32_t hp_room_holder(void)
 	return pid;
 }
 
+/* It waits for the word to change, and checks for other requests each time it wakes up. */
+void hp_room_tell(void)
+{
+	int saved = errno;
+
+	if (!hp_is_confined())
+		syscall(SYS_futex, &hp_segment.header->end_word, FUTEX_WAKE, INT_MAX, NULL, NULL,
+			0);
+	errno = saved;
+}
+
 bool hp_room_may_look(void)
 {
 	int saved = errno;
@@ -55,6 +68,7 @@ bool hp_room_may_look(void)
 						  (uint32_t)getppid());
 	else
 		may_look = hp_segment_stay_narrow(&hp_segment, HP_HOLDER_UNSEEN, HP_HOLDER_UNSEEN);
+	hp_room_tell();
 	errno = saved;
 	return may_look;
 }

@@ -19,6 +19,12 @@ void hp_room_init(void);
  */
 uint32_t hp_room_holder(void);
 
+/*
+ * After hp_segment_narrow: the sampler looks now, and so notices this process's end at once. Others
+ * get little room until then.  Preserves errno.
+ */
+void hp_room_tell(void);
+
 /* False = a forked child that must not read records (hp_segment_stay_narrow). Preserves errno. */
 bool hp_room_may_look(void);
 
