@@ -259,6 +259,14 @@ static uint32_t rows_bits(uint32_t count)
 	return bits;
 }
 
+/* The rows had room. */
+static void spare_release(struct hp_heap_local *me)
+{
+	if (me->spare)
+		hp_pages_release(me->spare, me->spare_size);
+	me->spare = NULL;
+}
+
 void hp_inherit_rules(struct hp_heap_local *me)
 {
 	if (me->walker.fills < me->rules_count / HP_SHARE)
@@ -266,6 +274,7 @@ void hp_inherit_rules(struct hp_heap_local *me)
 	me->has_rules = false;
 	if (rows_bits(me->rules_count) > 64 - me->walker.row_shift)
 		hp_rows_widen(me, rows_bits(me->rules_count));
+	spare_release(me);
 	me->fills_seen = me->walker.fills;
 	me->walker.has_inherited = me->walker.has_guessed = true;
 	if (!rules_take(me))

@@ -883,10 +883,11 @@ static bool other_init(struct hp_heap_local *me)
 {
 	struct hp_site *site = NULL;
 	struct hp_step *step;
+	uint64_t place = me->heap->other / HP_LINE;
 
 	/* An earlier owner made it. */
-	if (me->heap->other && me->heap->other % HP_LINE == 0 &&
-	    hp_step_site(me, (uint32_t)(me->heap->other / HP_LINE)))
+	if (place && place <= UINT32_MAX && me->heap->other % HP_LINE == 0 &&
+	    hp_step_site(me, (uint32_t)place))
 		return true;
 	step = step_of_mark(me, HP_STEP_OTHER);
 	if (step)

@@ -23,6 +23,7 @@
 #define CODE_APART UINT64_C(0x40000)
 #define STACK_PAGES 3
 #define STACK_SIZE (STACK_PAGES * HP_PAGE)
+#define TAKEN_MAX 64
 #define MEMORY_MAX (UINT64_C(64) << 20)
 #define WALKS_BEGIN 4
 #define WALKS 160
@@ -33,6 +34,7 @@ struct hp_segment hp_segment;
 static char *stack, *stack_end;	/* its readable pages */
 static uintptr_t home_end;
 static uint64_t memory;	/* taken so far, bytes */
+static void *taken[TAKEN_MAX];	/* where it begins; what lies inside of it is not released alone */
 static uint32_t until_none;	/* tables that there is memory for, before one without */
 static bool is_image;	/* paths may be inherited at once */
 static bool is_none_left;	/* nor is there for later ones */
@@ -45,13 +47,21 @@ void *hp_pages(uint64_t size)
 	if (size > MEMORY_MAX - memory)
 		abort();
 	memory += size;
-	return calloc(1, size);
+	for (int i = 0; i < TAKEN_MAX; i++)
+		if (!taken[i])
+			return taken[i] = calloc(1, size);
+	abort();
 }
 
 void hp_pages_release(void *pages, uint64_t size)
 {
 	memory -= size;
-	free(pages);
+	for (int i = 0; i < TAKEN_MAX; i++) {
+		if (!pages || taken[i] != pages)
+			continue;
+		free(pages);
+		taken[i] = NULL;
+	}
 }
 
 void *hp_tables_take(struct hp_tables *tables, uint64_t size)
@@ -247,18 +257,17 @@ static void walks(struct hp_heap_local *me, const uint8_t *where, bool is_home)
 	}
 }
 
-/* `entries` is the first ring, which threads keep. */
+/* What a thread keeps; `entries` is the first ring. Everything else must have been released. */
 static void release(struct hp_heap_local *me, char *entries)
 {
-	free(entries);
-	free(me->ring);
-	free(me->index);
-	free(me->numbers);
-	free(me->known);
-	free(me->steps);
-	free(me->walker.rows);
-	free(me->frames);
-	free(me->kept_rules);
+	void *kept[] = { entries,   me->ring,	     me->index,	 me->numbers,	 me->known,
+			 me->steps, me->walker.rows, me->frames, me->kept_rules, me->spare };
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		hp_pages_release(kept[i], 0);
+	for (int i = 0; i < TAKEN_MAX; i++)
+		if (taken[i])
+			abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
