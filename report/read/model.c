@@ -131,8 +131,8 @@ static void read_blocks(struct build *b, uint64_t at, uint32_t process)
 }
 
 /*
- * The process of an image that executed a program or dropped rights goes on. If its next image is
- * recorded, that ends later.
+ * A process goes on after it has executed another program or dropped its rights. If it is still
+ * recorded then, it has a later end, too.
  */
 static void root_end_set(struct build *b, uint64_t end, uint32_t ending)
 {
