@@ -119,6 +119,9 @@ static HP_COLD void note_wordless(struct hp_heap_local *me, struct hp_site *site
 	site->frees++;
 	site->freed += size;
 	me->heap->bytes += size;
+	/* The pending block is in its site already (note_found), and must not count twice. */
+	if (me->last == HP_NO_BLOCK)
+		me->heap->pending = me->heap->pending_bytes = 0;
 }
 
 static HP_COLD struct hp_shadow_word word_large(const struct hp_heap_local *me,

@@ -172,3 +172,40 @@ void *realloc(void *p, size_t n) { (void)p; return malloc(n); }\n' | gcc -O1 -g 
 	HOTPATH_REPORT=alloc-sites LD_PRELOAD=$HP_LIB HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/hole.json "$T/hole"
 	[ "$(python3 -c "import json; print(len(json.load(open('$T/hole.json'))['alloc_sites']['raw']) > 0)")" = True ]
 }
+
+# With all of its address space in use, no words are mapped for the last block, 100 MB behind the one before it.
+@test "hard: a block that cannot be found again does not make the one before it count twice" {
+	compile few -fno-instrument-functions <<-'EOF'
+		#include <fcntl.h>
+		#include <malloc.h>
+		#include <stdlib.h>
+		#include <sys/resource.h>
+		#include <unistd.h>
+		static void *volatile block;
+		static rlim_t mapped(void)
+		{
+			char text[100] = "";
+			int fd = open("/proc/self/statm", O_RDONLY);
+			if (read(fd, text, sizeof(text) - 1) <= 0)
+				_exit(7);
+			close(fd);
+			return strtoul(text, NULL, 10) * sysconf(_SC_PAGESIZE);
+		}
+		int main(void)
+		{
+			mallopt(M_MMAP_THRESHOLD, 1 << 30);
+			mallopt(M_TRIM_THRESHOLD, 1 << 30);
+			free(block = malloc(200 << 20));
+			/* We give some of it back each time. */
+			for (int i = 0; i < 4; i++)
+				if (setrlimit(RLIMIT_AS, &(struct rlimit){ mapped(), RLIM_INFINITY }))
+					return 8;
+			block = malloc(100 << 20);
+			block = malloc(100);
+			_exit(0);
+		}
+	EOF
+	LD_PRELOAD=$HP_LIB "$T/few"
+	jq -c '.alloc_sites | [.allocated_count, .allocated_bytes, .live_bytes]' "$T/report"
+	[ "$(total allocated_count,.allocated_bytes)" = "3 $((300 * 1024 * 1024 + 100))" ]
+}
