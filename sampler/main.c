@@ -74,6 +74,7 @@
 
 #define NOTE_CLOCK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000)
+#define SCAN_SHARE 20	/* of all time, additional scans may take one part in so many */
 #define MEET_NS UINT64_C(250000000)
 #define SAMPLE_DELAY_NS UINT64_C(5000000)	/* until the CPU is sampled without a request */
 #define SUSPENSION_NS INT64_C(1000000)	/* shorter is no suspension, but the clocks' grain */
@@ -109,6 +110,7 @@ struct sampler {
 	uint64_t noted_ns;	/* when the clock was noted */
 	uint64_t met_ns;	/* when new processes were last searched for */
 	uint64_t scan_ns;	/* when the records must be checked again; 0 = at the next scan */
+	uint64_t calm_ns;	/* not before this */
 	uint64_t sample_ns;	/* when sampling begins; 0 = it has begun, or never will */
 	uint64_t reported_ticks;	/* when the report was started */
 	uint64_t asked_ns;	/* when the kernel was last queried for users of the segment */
@@ -509,6 +511,14 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 	report_watch(sampler);
 }
 
+/* Another scan so soon, or after a long one, later. */
+static void scan_after(struct sampler *sampler, uint64_t ns)
+{
+	uint64_t due_ns = hp_clock_raw_ns() + ns;
+
+	sampler->scan_ns = due_ns > sampler->calm_ns ? due_ns : sampler->calm_ns;
+}
+
 static void member_ended(void *context, uint32_t pid)
 {
 	struct sampler *sampler = context;
@@ -521,7 +531,7 @@ static void member_ended(void *context, uint32_t pid)
 		pidfd = fcntl(member->pidfd, F_DUPFD_CLOEXEC, 0);
 	hp_members_remove(&sampler->members, pid);
 	if (!sampler->scan_ns)
-		sampler->scan_ns = hp_clock_raw_ns() + SCAN_AGAIN_NS;
+		scan_after(sampler, SCAN_AGAIN_NS);
 	if (is_root(sampler, pid))
 		root_ends(sampler, pidfd, true);
 	if (pidfd >= 0)
@@ -553,7 +563,7 @@ static void handle(struct sampler *sampler, uint64_t data)
 		if (has_root_asked(sampler))
 			root_ends(sampler, -1, false);
 		else if (is_bounded(sampler))
-			sampler->scan_ns = hp_clock_raw_ns();
+			scan_after(sampler, 0);
 		break;	/* otherwise a port is requested, which is handled anyway */
 	case EVENT_REPORT:
 		report_process_ended(sampler);
@@ -581,10 +591,11 @@ static void handle(struct sampler *sampler, uint64_t data)
  */
 static void scan(struct sampler *sampler, bool meets)
 {
+	uint64_t begin_ns = hp_clock_raw_ns(), end_ns;
 	bool is_soon = false;
 
 	if (meets) {
-		sampler->met_ns = hp_clock_raw_ns();
+		sampler->met_ns = begin_ns;
 		hp_door_look(&sampler->door, &sampler->members);
 		hp_members_scan(&sampler->members);
 	} else {
@@ -594,7 +605,11 @@ static void scan(struct sampler *sampler, bool meets)
 		is_soon |= hp_segment_widen(sampler->members.segments.at[i], hp_member_is_gone);
 	/* The end of a process that has been met is signalled. */
 	is_soon = (is_soon && !meets) || sampler->members.suspected;
-	sampler->scan_ns = is_soon ? hp_clock_raw_ns() + SCAN_AGAIN_NS : 0;
+	end_ns = hp_clock_raw_ns();
+	sampler->calm_ns = end_ns + (end_ns - begin_ns) * SCAN_SHARE;
+	sampler->scan_ns = 0;
+	if (is_soon)
+		scan_after(sampler, SCAN_AGAIN_NS);
 }
 
 static void look(struct sampler *sampler)

@@ -42,11 +42,19 @@
 #define ANCESTORS_MAX 64
 #define LEVEL_FD (HP_LEVEL_FD + HP_LEVELS_MAX)	/* and above: no number that another process knows */
 #define TAINTED_MAX 1	/* segments of one level */
-#define CHECKS_MAX 256	/* of processes whose maps are read, for each scan */
-/* Of 2 ms in a scan, for all processes together: other users cannot delay us more. */
-#define LEAVE_STEPS 25
+#define MAPS_NS UINT64_C(20000000)	/* of a scan, for reading maps of processes: they may be long */
+/* In a scan, for all processes together: other users cannot delay us more. */
+#define LEAVE_NS UINT64_C(50000000)
 #define PORT_REQUESTS_MAX 8	/* of each level */
 #define RECORDS_MAX 1000000	/* a damaged list must not cause an endless loop */
+/*
+ * Of a scan of a segment: a record is one step. A process with fewer rights can write endless lists,
+ * which must not hold up the session's end. What is left is found by later scans.
+ */
+#define OWN_STEPS UINT64_C(10000000)
+#define LOWER_STEPS UINT64_C(100000)
+#define ASK_STEPS 10	/* whether a process lives, */
+#define MEET_STEPS 250	/* and if so, whether it is of the session */
 
 void hp_members_init(struct hp_members *members, struct hp_segment *segment, int epoll)
 {
@@ -359,12 +367,27 @@ static bool is_taken(struct hp_process *record)
 	return atomic_load_explicit(&record->state, memory_order_acquire) == HP_TAKEN;
 }
 
-static void free_blocks(const struct hp_segment *segment, struct hp_process *record, uint64_t now)
+/* False = a scan of this segment has done enough. */
+static bool spend(struct hp_members *members, uint64_t steps)
+{
+	bool is_enough = members->steps < steps;
+
+	members->steps -= is_enough ? members->steps : steps;
+	return !is_enough;
+}
+
+static void steps_begin(struct hp_members *members, const struct hp_segment *segment)
+{
+	members->steps = segment == members->segments.at[0] ? OWN_STEPS : LOWER_STEPS;
+}
+
+static void free_blocks(struct hp_members *members, const struct hp_segment *segment,
+			struct hp_process *record, uint64_t now)
 {
 	uint64_t offset = atomic_load_explicit(&record->blocks, memory_order_acquire);
 	struct hp_block *block;
 
-	for (int i = 0; i < RECORDS_MAX; i++, offset = block->next) {
+	for (; spend(members, 1); offset = block->next) {
 		block = hp_segment_at(segment, offset, sizeof(*block));
 		if (!block)
 			return;
@@ -375,12 +398,13 @@ static void free_blocks(const struct hp_segment *segment, struct hp_process *rec
 	}
 }
 
-static void free_heaps(const struct hp_segment *segment, struct hp_process *record)
+static void free_heaps(struct hp_members *members, const struct hp_segment *segment,
+		       struct hp_process *record)
 {
 	uint64_t offset = atomic_load_explicit(&record->heaps, memory_order_acquire);
 	struct hp_heap *heap;
 
-	for (int i = 0; i < RECORDS_MAX; i++, offset = heap->next) {
+	for (; spend(members, 1); offset = heap->next) {
 		heap = hp_segment_at(segment, offset, sizeof(*heap));
 		if (!heap)
 			return;
@@ -389,7 +413,8 @@ static void free_heaps(const struct hp_segment *segment, struct hp_process *reco
 	}
 }
 
-static void free_waiters(const struct hp_segment *segment, const struct hp_process *record)
+static void free_waiters(struct hp_members *members, const struct hp_segment *segment,
+			 const struct hp_process *record)
 {
 	struct hp_lockset *set =
 		hp_segment_at(segment, atomic_load_explicit(&record->lockset, memory_order_acquire),
@@ -397,7 +422,7 @@ static void free_waiters(const struct hp_segment *segment, const struct hp_proce
 	uint64_t offset = set ? atomic_load_explicit(&set->waiters, memory_order_acquire) : 0;
 	struct hp_waiter *waiter;
 
-	for (int i = 0; i < RECORDS_MAX; i++, offset = waiter->next) {
+	for (; spend(members, 1); offset = waiter->next) {
 		waiter = hp_segment_at(segment, offset, sizeof(*waiter));
 		if (!waiter)
 			return;
@@ -415,9 +440,9 @@ static void bury(struct hp_members *members, const struct hp_segment *segment,
 		record->end_ticks = now;
 	if (members->keep_root && record->pid == members->root_pid)
 		return;
-	free_blocks(segment, record, now);
-	free_heaps(segment, record);
-	free_waiters(segment, record);
+	free_blocks(members, segment, record, now);
+	free_heaps(members, segment, record);
+	free_waiters(members, segment, record);
 	atomic_fetch_add_explicit(&hp_segment_vacant(segment)->processes, 1, memory_order_relaxed);
 	atomic_store_explicit(&record->state, HP_FREE, memory_order_release);
 }
@@ -428,7 +453,8 @@ static void bury_all(struct hp_members *members, const struct hp_segment *segmen
 {
 	struct hp_process *record = first_record(segment);
 
-	for (int i = 0; record && i < RECORDS_MAX; i++, record = record_at(segment, record->next))
+	steps_begin(members, segment);
+	for (; record && spend(members, 1); record = record_at(segment, record->next))
 		if (is_taken(record) && record->pid == member->inner_pid &&
 		    record->starttime == member->start_time)
 			bury(members, segment, record);
@@ -521,12 +547,13 @@ static bool has_mapped(struct hp_members *members, const struct hp_segment *segm
 		       const char *how)
 {
 	char path[64], wanted[64], *line = NULL;
+	uint64_t begin_ns = hp_clock_raw_ns();
 	struct stat own;
 	size_t room = 0;
 	bool is_there = false;
 	FILE *in;
 
-	if (members->checks++ >= CHECKS_MAX || fstat(segment->fd, &own) < 0)
+	if (fstat(segment->fd, &own) < 0)
 		return false;
 	snprintf(wanted, sizeof(wanted), " %02x:%02x %llu ", major(own.st_dev), minor(own.st_dev),
 		 (unsigned long long)own.st_ino);
@@ -537,13 +564,14 @@ static bool has_mapped(struct hp_members *members, const struct hp_segment *segm
 	free(line);
 	if (in)
 		fclose(in);
+	members->maps_ns += hp_clock_raw_ns() - begin_ns;
 	return is_there;
 }
 
 /* Then it belongs to the session, whatever records claim. */
 static bool has_segment(struct hp_members *members, const struct hp_segment *segment, uint32_t pid)
 {
-	return has_mapped(members, segment, pid, "");
+	return members->maps_ns < MAPS_NS && has_mapped(members, segment, pid, "");
 }
 
 /*
@@ -554,11 +582,13 @@ static bool keeps_mapped(struct hp_members *members, const struct hp_segment *se
 {
 	static const struct timespec step = { 0, 2000000 };
 
-	for (; members->leaving < LEAVE_STEPS; members->leaving++) {
+	while (members->leave_ns < LEAVE_NS) {
+		uint64_t begin_ns = hp_clock_raw_ns();
+
 		if (!has_mapped(members, segment, pid, " rw-s "))
 			return false;
-		members->checks--;
 		nanosleep(&step, NULL);
+		members->leave_ns += hp_clock_raw_ns() - begin_ns;
 	}
 	return has_mapped(members, segment, pid, " rw-s ");
 }
@@ -580,13 +610,17 @@ static bool level_of(const struct hp_member *member, struct hp_level *level)
 
 static void judge(struct hp_members *members, struct hp_member *member)
 {
+	const struct hp_level *before = member->has_level ? &member->level : &members->levels[0];
 	struct hp_level now;
 
 	if (member->judged == members->scans || !level_of(member, &now))
 		return;
-	if (member->has_level ? !hp_level_is_same(&member->level, &now)
-			      : !hp_level_is_same(&members->levels[0], &now))
+	if (!hp_level_is_same(before, &now)) {
+		/* Then the next scan does it: many processes must not hide one that keeps its mapping. */
+		if (members->maps_ns >= MAPS_NS)
+			return;
 		judge_mappings(members, member->pid, &now);
+	}
 	member->level = now;
 	member->has_level = true;
 }
@@ -611,7 +645,7 @@ void hp_members_judge(struct hp_members *members)
 	/* A process with the fewest rights cannot start one with more. */
 	if (!members->has_level || hp_rights_are_least(&members->levels[0].rights))
 		return;
-	members->checks = members->leaving = 0;
+	members->maps_ns = members->leave_ns = 0;
 	for (int i = 0; i < HP_MEMBER_BUCKETS; i++)
 		for (struct hp_member *m = members->buckets[i]; m; m = m->next)
 			judge(members, m);
@@ -713,17 +747,19 @@ static void meet(struct hp_members *members, const struct hp_segment *segment,
 	}
 }
 
-/* The record is that of a live process, and not to be met now. */
-static bool is_for_later(uint32_t pid, bool meets)
+/* Not that of a live process, if those are not to be met in this scan. */
+static bool may_meet(struct hp_members *members, uint32_t pid, bool meets)
 {
-	return !meets && !hp_member_is_gone(pid);
+	return spend(members, ASK_STEPS) &&
+	       (hp_member_is_gone(pid) || (meets && spend(members, MEET_STEPS)));
 }
 
 static void scan(struct hp_members *members, const struct hp_segment *segment, bool meets)
 {
 	struct hp_process *record = first_record(segment);
 
-	for (int i = 0; record && i < RECORDS_MAX; i++, record = record_at(segment, record->next)) {
+	steps_begin(members, segment);
+	for (; record && spend(members, 1); record = record_at(segment, record->next)) {
 		/* Once: its writer may differ from the process that we checked. */
 		uint32_t pid = __atomic_load_n(&record->pid, __ATOMIC_RELAXED);
 
@@ -732,7 +768,7 @@ static void scan(struct hp_members *members, const struct hp_segment *segment, b
 		struct hp_member *member = hp_members_find(members, pid);
 		if (!member || member->inner_pid != pid)
 			member = members->foreign ? find_inner(members, pid) : member;
-		if (!member && !is_for_later(pid, meets))
+		if (!member && may_meet(members, pid, meets))
 			meet(members, segment, record, pid);
 		if (!member || (record->end_ticks && member->object))
 			continue;	/* an image that ended by exec */
@@ -744,7 +780,7 @@ static void scan(struct hp_members *members, const struct hp_segment *segment, b
 static void scan_all(struct hp_members *members, bool meets)
 {
 	members->scans++;
-	members->checks = 0;
+	members->maps_ns = 0;
 	members->suspected = 0;
 	for (uint32_t i = 0; i < members->segments.count; i++)
 		scan(members, members->segments.at[i], meets);

@@ -67,8 +67,9 @@ struct hp_members {
 	bool keep_root;	/* the root's records are not free before the report */
 	bool has_level;
 	uint32_t scans;
-	uint32_t checks;	/* processes that the last scan examined because a record named them */
-	uint32_t leaving;	/* steps that were waited for mappings to go, in this scan */
+	uint64_t steps;	/* that are left of this scan of a segment */
+	uint64_t maps_ns;	/* in this scan: spent on maps of processes, */
+	uint64_t leave_ns;	/* and waiting for mappings to go */
 	uint32_t suspected;	/* by the last scan */
 	struct hp_suspect suspects[HP_SUSPECTS];
 	struct hp_member *buckets[HP_MEMBER_BUCKETS];

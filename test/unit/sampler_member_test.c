@@ -6,12 +6,14 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "sampler/session/member.h"
+#include "segment/layout/call.h"
 #include "test/test.h"
 
 static struct hp_members members;
@@ -146,4 +148,50 @@ TEST(members, all_are_asked_where_nothing_wakes_us)
 	CHECK_EQ(members.unwatched, 0);
 	CHECK_EQ(waitpid(child, NULL, 0), child);
 	close(members.epoll);
+}
+
+#define ENDLESS 200
+
+/* Of processes that are gone, each with a list of blocks without end. */
+static void endless_new(struct hp_segment *segment, struct hp_process **records)
+{
+	uint64_t at = hp_segment_take(segment, sizeof(struct hp_block), HP_LINE), next = 0;
+
+	((struct hp_block *)hp_segment_at(segment, at, sizeof(struct hp_block)))->next = at;
+	for (int i = 0; i < ENDLESS; i++) {
+		records[i] = record_new(segment, INT32_MAX - i);
+		records[i]->next = next;
+		next = atomic_load(&segment->header->processes);
+		atomic_store(&records[i]->blocks, at);
+	}
+}
+
+static int freed(struct hp_process **records)
+{
+	int count = 0;
+
+	for (int i = 0; i < ENDLESS; i++)
+		count += atomic_load(&records[i]->state) == HP_FREE;
+	return count;
+}
+
+/* The own one's members could stop us anyway; and whoever may write to the other one may not. */
+TEST(members, a_scan_of_a_lower_levels_segment_ends)
+{
+	struct hp_segment own, lower;
+	struct hp_segment_wish wish = { .size = HP_SIZE_MIN };
+	struct hp_process *records[ENDLESS];
+
+	CHECK(hp_segment_create(&own, &wish) == 0 && hp_segment_create(&lower, &wish) == 0);
+	memset(&members, 0, sizeof(members));
+	hp_members_init(&members, &own, epoll_create1(EPOLL_CLOEXEC));
+	members.segments.at[members.segments.count++] = &lower;
+	endless_new(&lower, records);
+	hp_members_scan(&members);
+	CHECK_EQ(freed(records), 0);
+	hp_members_scan(&members);
+	CHECK(freed(records) > 0 && freed(records) < ENDLESS);
+	close(members.epoll);
+	hp_segment_release(&own);
+	hp_segment_release(&lower);
 }
