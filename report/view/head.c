@@ -425,6 +425,18 @@ static void unsampled_write(struct hp_report *report, FILE *out)
 								 : ", including the kernel's,");
 }
 
+static void unrecorded_write(const struct hp_report *report, FILE *out)
+{
+	struct hp_text_cell time;
+	uint64_t missed_ns = hp_offcpu_missed_ns(report);
+
+	if (missed_ns)
+		fprintf(out,
+			"note      waits below 1 ms are missing for %s, since threads switched so often; "
+			"HOTPATH_REPORT=offcpu records all\n",
+			hp_format_time(&time, (double)missed_ns));
+}
+
 /* Clocks of times and of CPU time stand still meanwhile. */
 static void suspension_write(const struct hp_model *model, FILE *out)
 {
@@ -484,6 +496,7 @@ void hp_head_write(struct hp_report *report, const struct hp_look *look, FILE *o
 	suspension_write(&report->model, out);
 	cost_write(report, out);
 	unsampled_write(report, out);
+	unrecorded_write(report, out);
 	hint_write(report, out);
 	losses_write(&report->model.losses, out);
 	faults_write(report, look, UINT32_MAX, out);
@@ -496,6 +509,7 @@ void hp_head_notes_write(struct hp_report *report, const struct hp_look *look, F
 	port_write(report, out);
 	hp_deadlocks_write(report, out);
 	unsampled_write(report, out);
+	unrecorded_write(report, out);
 	hint_write(report, out);
 	losses_write(&report->model.losses, out);
 	faults_write(report, look, FAULTS_MAX, out);

@@ -51,9 +51,19 @@ bool hp_burst_on(struct hp_samples *samples, uint64_t now_ns)
 	return true;
 }
 
-void hp_burst_off(struct hp_samples *samples)
+void hp_burst_finish(struct hp_samples *samples, uint64_t now_ns)
 {
+	struct hp_bursting *burst = &samples->burst;
+
 	hp_burst_settle(samples);
+	burst->record->on_ns =
+		burst->earlier_ns + (now_ns > burst->on_ns ? now_ns - burst->on_ns : 0);
+}
+
+void hp_burst_off(struct hp_samples *samples, uint64_t now_ns)
+{
+	hp_burst_finish(samples, now_ns);
+	samples->burst.earlier_ns = samples->burst.record->on_ns;
 	samples->burst.is_on = false;
 }
 

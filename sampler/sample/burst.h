@@ -56,6 +56,7 @@ struct hp_bursting {
 	bool is_on;
 	bool is_running;	/* a burst is */
 	uint64_t on_ns;	/* since when is_on */
+	uint64_t earlier_ns;	/* for how long it was before */
 	uint64_t from_ns;	/* of the newest burst: its start, 0 = none, or it has no result, */
 	uint64_t take_ns;	/* the end of the take */
 	uint32_t weight;
@@ -76,7 +77,9 @@ struct hp_bursting {
 /* From now on waits are recorded in bursts. False = no memory. */
 bool hp_burst_on(struct hp_samples *samples, uint64_t now_ns);
 /* All switches are recorded again. */
-void hp_burst_off(struct hp_samples *samples);
+void hp_burst_off(struct hp_samples *samples, uint64_t now_ns);
+/* The session has ended. */
+void hp_burst_finish(struct hp_samples *samples, uint64_t now_ns);
 void hp_burst_release(struct hp_bursting *burst);
 
 /*

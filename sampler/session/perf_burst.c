@@ -133,7 +133,7 @@ static void on(struct hp_perf *perf, uint64_t switches_ns)
 static void off(struct hp_perf *perf)
 {
 	hp_offcpu_notes_read(&perf->notes, UINT64_MAX);
-	hp_burst_off(&perf->samples);
+	hp_burst_off(&perf->samples, hp_clock_raw_ns());
 	perf->burst.is_on = false;
 	open_threads(perf);
 	notes_ask(perf, !perf->has_kernel);
@@ -291,5 +291,5 @@ void hp_perf_burst_finish(struct hp_perf *perf, uint64_t now_ns)
 		hp_burst_end(&perf->samples);
 	hp_offcpu_notes_read(&perf->notes, UINT64_MAX);
 	hp_burst_follow(&perf->samples, now_ns);
-	hp_burst_settle(&perf->samples);
+	hp_burst_finish(&perf->samples, now_ns);
 }

@@ -243,7 +243,8 @@ struct hp_bursts {
 	uint64_t outs;	/* switches for any reason that bursts stand for; */
 	uint64_t switches;	/* and the kernel's count */
 	uint64_t counted_ns;	/* in so long */
-	uint64_t reserved[5];
+	uint64_t on_ns;	/* in which waits were recorded only in bursts: set when that ends */
+	uint64_t reserved[4];
 };
 
 /* The part of a node's waits that comes from bursts. */

@@ -11,6 +11,7 @@ setup_file()
 		#define _GNU_SOURCE
 		#include <pthread.h>
 		#include <stdio.h>
+		#include <stdlib.h>
 		#include <sys/resource.h>
 		#include <time.h>
 		#include <unistd.h>
@@ -58,16 +59,17 @@ setup_file()
 				nap();
 			return unused;
 		}
-		int main(void)
+		int main(int argc, char **argv)
 		{
 			pthread_t a, b;
 			long turns = 0;
+			double length = argc > 1 ? strtod(argv[1], NULL) : 1.5;
 			if (pipe(there) || pipe(back))
 				return 1;
 			pthread_create(&a, NULL, other, NULL);
 			pthread_create(&b, NULL, napper, NULL);
 			double begin = now();
-			while (now() < begin + 1.5) {
+			while (now() < begin + length) {
 				if (write(there[1], "x", 1) != 1)
 					return 1;
 				get_turn(back[0]);
@@ -224,6 +226,25 @@ holds()
 	cat "$T/table"
 	tr '\n' ' ' <"$T/table" | grep -q 'threads switched so often that waits below 1 ms were recorded for'
 	grep -q '^~ estimated: waits below 1 ms' "$T/table"
+}
+
+@test "a run that ends before its first burst says that short waits are missing" {
+	for i in {1..8}; do
+		HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/turns" 0.15 >"$T/truth"
+		python3 - "$T/json" "$T/truth" <<-'EOF'
+			import json, sys
+			a = json.load(open(sys.argv[1])).get("offcpu", {})
+			switches = int(open(sys.argv[2]).read().split("=")[1].split(",")[1])
+			waits = sum(r["waits"] for r in a.get("raw", []))
+			print(switches, waits, {k: v for k, v in a.items() if k not in ("data", "raw")})
+			told = {"burst_missed_ns", "burst_count", "lost_count"} & a.keys()
+			sys.exit(bool(waits and waits < switches / 2 and not told))
+		EOF
+		grep -q '"burst_missed_ns"' "$T/json" || continue
+		HOTPATH_REPORT=short "$HP_BUILD/hotpath" report >"$T/text"
+		grep -q '^note *waits below 1 ms are missing for' "$T/text"
+		return
+	done
 }
 
 @test "requested by name, every wait is recorded" {

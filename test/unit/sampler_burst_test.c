@@ -225,3 +225,16 @@ TEST(burst, nothing_counts_that_began_behind_the_take)
 	CHECK_EQ(samples.burst.record->count, 1);
 	end();
 }
+
+TEST(burst, the_time_without_a_burst_is_known)
+{
+	begin();
+	hp_burst_finish(&samples, START + 43 * MS);
+	CHECK_EQ(samples.burst.record->on_ns, 43 * MS);
+	CHECK_EQ(samples.burst.record->count, 0);
+	hp_burst_off(&samples, START + 50 * MS);
+	CHECK(hp_burst_on(&samples, START + 90 * MS));
+	hp_burst_finish(&samples, START + 92 * MS);
+	CHECK_EQ(samples.burst.record->on_ns, 52 * MS);
+	end();
+}

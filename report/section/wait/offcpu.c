@@ -137,6 +137,13 @@ static char *bursts_text(struct hp_report *report)
 		hp_format_time(&covered, (double)bursts->covered_ns));
 }
 
+uint64_t hp_offcpu_missed_ns(const struct hp_report *report)
+{
+	const struct hp_model_sampling *sampling = &report->model.sampling;
+
+	return sampling->has_bursts && !sampling->bursts.count ? sampling->bursts.on_ns : 0;
+}
+
 static uint64_t lost_of(const struct hp_report *report)
 {
 	return report->model.sampling.record.lost + report->model.sampling.wait_lost;
@@ -160,7 +167,10 @@ static const char *note(struct hp_report *report)
 	bursts = bursts_text(report);
 	report->text =
 		hp_xprintf("Blocked: %s%s, %s of it without a stack%s%s%s%s%s",
-			   bursts[0] ? "~" : "", hp_format_time(&time, total),
+			   bursts[0]			 ? "~"
+			   : hp_offcpu_missed_ns(report) ? "\342\211\245"
+							 : "",
+			   hp_format_time(&time, total),
 			   hp_format_percent(&share, 100 * unknown / total, 1), stopped, bursts,
 			   lost ? ", " : "", lost ? hp_format_count(&count, lost) : "",
 			   lost ? " records lost" : "");
@@ -280,6 +290,8 @@ static void tail(struct hp_report *report, cJSON *list)
 
 	if (lost_of(report))
 		hp_json_whole(list, "lost_count", lost_of(report));
+	if (hp_offcpu_missed_ns(report))
+		hp_json_whole(list, "burst_missed_ns", hp_offcpu_missed_ns(report));
 	if (!sampling->has_bursts || !bursts->count)
 		return;
 	hp_json_whole(list, "burst_count", bursts->count);
@@ -324,7 +336,7 @@ const struct hp_section hp_offcpu_section = {
 	.extra = { .tail = tail,
 		   .raw = raw,
 		   .list_keys =
-			   "lost_count:i burst_count:i burst_covered_ns:i burst_taken_ns:i burst_waits:i "
+			   "lost_count:i burst_missed_ns:i burst_count:i burst_covered_ns:i burst_taken_ns:i burst_waits:i "
 			   "blocked_low_ns:i blocked_high_ns:i",
 		   .raw_keys = "blocked_low_ns:i blocked_high_ns:i held:[o]" },
 	.is_on_top = true,

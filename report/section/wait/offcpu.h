@@ -72,6 +72,9 @@ void hp_offcpu_held_cell(const struct hp_cell *cell, struct hp_value *value);
 void hp_offcpu_held_write(struct hp_report *report, const struct hp_offcpu_row *row,
 			  struct cJSON *entry);
 
+/* For how long short waits are missing: the run ended before the first burst. */
+uint64_t hp_offcpu_missed_ns(const struct hp_report *report);
+
 bool hp_offcpu_has_data(const struct hp_report *report);
 const char *hp_offcpu_empty(struct hp_report *report);
 
