@@ -109,6 +109,21 @@ static void old_read(struct hp_model *model, const struct hp_process *record, ui
 	run->lacks_cpu = run->lacks_peak = true;
 }
 
+static bool account_copy(struct hp_model *model, const struct hp_process *record,
+			 struct hp_account *account)
+{
+	return record->account &&
+	       hp_reader_copy(&model->reader, (uint64_t)record->account * HP_LINE, account,
+			      sizeof(*account));
+}
+
+uint64_t hp_account_lead(struct hp_model *model, const struct hp_process *record)
+{
+	struct hp_account account;
+
+	return account_copy(model, record, &account) ? account.lead_ticks : 0;
+}
+
 void hp_account_read(struct hp_model *model, const struct hp_process *record, uint64_t end_ticks)
 {
 	static const char none[16];
@@ -116,8 +131,7 @@ void hp_account_read(struct hp_model *model, const struct hp_process *record, ui
 	struct hp_model_run *run;
 	bool is_lost;
 
-	if (!record->account || !hp_reader_copy(&model->reader, (uint64_t)record->account * HP_LINE,
-						&account, sizeof(account))) {
+	if (!account_copy(model, record, &account)) {
 		old_read(model, record, end_ticks);
 		return;
 	}

@@ -43,4 +43,7 @@ struct hp_model_run {
 /* Adds the images of a process record to model->runs. */
 void hp_account_read(struct hp_model *model, const struct hp_process *record, uint64_t end_ticks);
 
+/* Ticks from the exec or fork that began the image to the start of its record; 0 = not known. */
+uint64_t hp_account_lead(struct hp_model *model, const struct hp_process *record);
+
 #endif

@@ -149,8 +149,10 @@ static void process_times(struct build *b, struct hp_model_process *process,
 	uint64_t end = record->end_ticks ? record->end_ticks : b->model->end_ticks;
 	uint64_t life = beyond(end, record->start_ticks);
 
-	process->start_ns =
-		hp_model_ns(model, beyond(record->start_ticks, model->reader.header.start.ticks));
+	uint64_t start = beyond(record->start_ticks, model->reader.header.start.ticks);
+
+	process->start_ns = hp_model_ns(model, start);
+	process->began_ns = hp_model_ns(model, beyond(start, hp_account_lead(model, record)));
 	process->end_ns = process->start_ns + hp_model_ns(model, life);
 	process->life_ns = hp_model_ns(model, life) + hp_model_ns(model, record->folded_ticks);
 	if (process->is_root)

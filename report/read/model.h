@@ -55,7 +55,8 @@ struct hp_model_process {
 	bool is_running;
 	uint32_t ending;	/* enum hp_ending */
 	int32_t exit_code;
-	uint64_t start_ns;	/* since the session's start */
+	uint64_t began_ns;	/* since the session's start, of its exec or fork if known: the loader comes first */
+	uint64_t start_ns;	/* the same, of its record */
 	uint64_t end_ns;	/* the same, of its end or the last known moment */
 	uint64_t life_ns;	/* of everything folded in here */
 	uint64_t cpu_ns;

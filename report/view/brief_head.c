@@ -307,8 +307,10 @@ static void launch_write(const struct hp_answer_launch *launch, const struct hp_
 
 	if (!launch->ns)
 		return;
-	text = hp_xprintf("%s took %s until it started %s", launch->by,
-			  hp_format_time(&time, launch->ns), launch->program);
+	hp_format_time(&time, launch->ns);
+	text = launch->by ? hp_xprintf("%s took %s until it started %s", launch->by, time.text,
+				       launch->program)
+			  : hp_xprintf("it took %s until %s started", time.text, launch->program);
 	fprintf(out, LABEL, "note");
 	hp_part_wrapped_write(text, LABEL_WIDTH, look, out);
 	free(text);

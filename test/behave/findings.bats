@@ -234,6 +234,67 @@ alone_as_usual()
 	run ! grep -qE '^(waits-for-children|process-per-item)' "$T/found"
 }
 
+@test "findings: a program whose libraries start slowly was not started slowly" {
+	cat >"$T/slow.c" <<-'END'
+		#include <time.h>
+		__attribute__((constructor)) static void slow(void)
+		{
+			struct timespec from, now;
+			clock_gettime(CLOCK_MONOTONIC, &from);
+			do
+				clock_gettime(CLOCK_MONOTONIC, &now);
+			while ((now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 < 300);
+		}
+		int slow_one(void) { return 0; }
+	END
+	gcc -shared -fPIC -o "$T/libslow.so" "$T/slow.c"
+	compile started -fno-instrument-functions -L"$T" -Wl,-rpath,"$T" -lslow <<-'END'
+		int slow_one(void);
+		int main(void) { return slow_one(); }
+	END
+	HOTPATH_REPORT=short HOTPATH_OUTPUT_PATH="$T/text" "$HP_RUN" bash -c "exec '$T/started'"
+	cat "$T/text"
+	# Most of the run is the constructor's time.
+	run ! grep -q '^note .*took .* started' "$T/text"
+}
+
+@test "findings: what computes is not said to wait, though its largest row is no function" {
+	compile stirs -fno-instrument-functions <<-'END'
+		#define _GNU_SOURCE
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <string.h>
+		static void *wait_for(void *set)
+		{
+			int signal;
+			sigwait(set, &signal);
+			return NULL;
+		}
+		int main(void)
+		{
+			size_t size = 40000000;
+			char *text = malloc(size);
+			pthread_t waits, stirs;
+			sigset_t set;
+			sigemptyset(&set);
+			sigaddset(&set, SIGUSR1);
+			pthread_sigmask(SIG_BLOCK, &set, NULL);
+			memset(text, 'x', size);
+			text[size - 1] = 0;
+			pthread_create(&waits, NULL, wait_for, &set);
+			/* A thread without a function of the program. */
+			pthread_create(&stirs, NULL, (void *(*)(void *))strfry, text);
+			pthread_join(stirs, NULL);
+			return 0;
+		}
+	END
+	HOTPATH_REPORT=short HOTPATH_OUTPUT_PATH="$T/text" "$HP_RUN" "$T/stirs"
+	cat "$T/text"
+	grep -q '\[unknown\]' "$T/text" || skip "no CPU samples here"
+	grep -q 'it computes' "$T/text"
+}
+
 @test "findings: a lock of a program without symbols is named after the program" {
 	compile nameless -O1 -s -fno-instrument-functions <<-'END'
 		#include <pthread.h>

@@ -101,7 +101,7 @@ struct hp_answer_memory {
 /* Before the first process became the program that it ended as, another one prepared it. */
 struct hp_answer_launch {
 	double ns; /* until then; 0 = it took no time to speak of, or there was none */
-	const char *by; /* file name of the program that took longest of those before */
+	const char *by; /* file name of the program that took nearly all of it; NULL = not known */
 	const char *program; /* and of the last one */
 	bool *is_object; /* by place in model.objects: a program that ran only before */
 };

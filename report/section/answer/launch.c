@@ -14,6 +14,7 @@
 
 #define LAUNCH_MIN 0.1 /* of the wall time */
 #define LAUNCH_MIN_NS 1e7
+#define MOST 0.9	/* of the time before, for one program to have taken it */
 
 /* The last image of the first process before `before_ns`, not of that object; NULL = not known. */
 static const struct hp_model_process *last_image(const struct hp_model *model, uint64_t before_ns,
@@ -36,6 +37,20 @@ static const char *file_of(const struct hp_model *model, const struct hp_model_p
 	return hp_name_file(model->objects[process->object].path);
 }
 
+/* The program that took nearly all of the time before `last`; NULL = not known. */
+static const char *most_of(const struct hp_model *model, const struct hp_model_process *last)
+{
+	for (size_t i = 0; i < model->process_count; i++) {
+		const struct hp_model_process *image = &model->processes[i];
+
+		if (image->is_root && image->object != HP_NONE &&
+		    image->start_ns < last->start_ns &&
+		    (double)(image->end_ns - image->began_ns) >= MOST * (double)last->began_ns)
+			return file_of(model, image);
+	}
+	return NULL;
+}
+
 /* By place in model.objects: the CPU time of all processes that ran it. */
 static uint64_t *cpu_by_object(const struct hp_model *model)
 {
@@ -50,17 +65,16 @@ static uint64_t *cpu_by_object(const struct hp_model *model)
 void hp_answer_launch_make(struct hp_report *report, struct hp_answer *answer)
 {
 	const struct hp_model *model = &report->model;
-	const struct hp_model_process *last = last_image(model, UINT64_MAX, HP_NONE), *before;
+	const struct hp_model_process *last = last_image(model, UINT64_MAX, HP_NONE);
 	struct hp_answer_launch *launch = &answer->launch;
 	uint64_t *cpu_ns;
 
 	launch->is_object = hp_xcalloc(model->object_count + 1, sizeof(bool));
-	if (!last || (double)last->start_ns < LAUNCH_MIN * answer->wall_ns ||
-	    (double)last->start_ns < LAUNCH_MIN_NS)
+	if (!last || (double)last->began_ns < LAUNCH_MIN * answer->wall_ns ||
+	    (double)last->began_ns < LAUNCH_MIN_NS)
 		return;
 	/* A program that only starts itself again, and its children, have not launched anything. */
-	before = last_image(model, last->start_ns, last->object);
-	if (!before)
+	if (!last_image(model, last->start_ns, last->object))
 		return;
 	cpu_ns = cpu_by_object(model);
 	for (size_t i = 0; i < model->process_count; i++) {
@@ -72,8 +86,8 @@ void hp_answer_launch_make(struct hp_report *report, struct hp_answer *answer)
 			launch->is_object[process->object] = true;
 	}
 	free(cpu_ns);
-	launch->ns = (double)last->start_ns;
-	launch->by = file_of(model, before);
+	launch->ns = (double)last->began_ns;
+	launch->by = most_of(model, last);
 	launch->program = file_of(model, last);
 }
 

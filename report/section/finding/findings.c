@@ -171,14 +171,15 @@ static double whole_ns(const struct hp_survey *survey, const struct hp_answer_cp
 	return ns;
 }
 
+/* NULL = no row is a function: all of it is before main, or has no names. */
 static const struct hp_answer_cpu *most_of(const struct hp_survey *survey)
 {
 	const struct hp_answer *answer = survey->answer;
-	const struct hp_answer_cpu *most = &answer->cpu[0];
+	const struct hp_answer_cpu *most = NULL;
 
-	for (size_t i = 1; i < answer->cpu_count; i++)
+	for (size_t i = 0; i < answer->cpu_count; i++)
 		if (answer->cpu[i].function != HP_NONE &&
-		    whole_ns(survey, &answer->cpu[i]) > whole_ns(survey, most))
+		    (!most || whole_ns(survey, &answer->cpu[i]) > whole_ns(survey, most)))
 			most = &answer->cpu[i];
 	return most;
 }
@@ -188,17 +189,19 @@ static char *computing_text(const struct hp_survey *survey)
 {
 	const struct hp_answer_cpu *most = most_of(survey);
 	struct hp_text_cell accuracy;
-	double ns = whole_ns(survey, most);
+	double ns = most ? whole_ns(survey, most) : 0;
 	double saved = hp_survey_worth(survey, ns) / survey->wall_ns;
-	char *callee = callee_text(most);
-	char *bound = saved < NO_BOUND
-			      ? hp_xprintf("; a fix there can save at most %.0f%% of the run",
-					   100 * saved)
-			      : hp_xstrdup("");
-	char *text = hp_xprintf("it computes%s.  %s has %.0f%% of the CPU time%s%s%s.",
-				cores_text(survey), most->name, 100 * ns / survey->cpu_ns,
-				hp_survey_accuracy(survey, ns, &accuracy), callee, bound);
+	char *callee, *bound, *text;
 
+	if (!most)
+		return hp_xprintf("it computes%s.", cores_text(survey));
+	callee = callee_text(most);
+	bound = saved < NO_BOUND ? hp_xprintf("; a fix there can save at most %.0f%% of the run",
+					      100 * saved)
+				 : hp_xstrdup("");
+	text = hp_xprintf("it computes%s.  %s has %.0f%% of the CPU time%s%s%s.",
+			  cores_text(survey), most->name, 100 * ns / survey->cpu_ns,
+			  hp_survey_accuracy(survey, ns, &accuracy), callee, bound);
 	free(bound);
 	free(callee);
 	return text;
@@ -269,11 +272,7 @@ static char *waiting_text(const struct hp_answer *answer)
 /* What dominates the time: "it computes, on one core.  f has ..."; NULL = not known. */
 static char *dominating_text(const struct hp_survey *survey)
 {
-	const struct hp_answer *answer = survey->answer;
-
-	if (answer->cpu_count && answer->cpu[0].function != HP_NONE && is_computing(survey))
-		return computing_text(survey);
-	return waiting_text(answer);
+	return is_computing(survey) ? computing_text(survey) : waiting_text(survey->answer);
 }
 
 /* Findings about memory do not say where the time goes. */
