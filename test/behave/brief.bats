@@ -470,6 +470,34 @@ fits()
 	run ! grep -q 'kernel:do_' "$T/vectors.cpu"
 }
 
+@test "brief: threads of OpenMP that wait for the next loop are its library's" {
+	CC=gcc compile looped -fopenmp -fno-instrument-functions <<-'END'
+		#include <omp.h>
+		#include <time.h>
+		static volatile double sum;
+		static void compute(void)
+		{
+			struct timespec now;
+			do {
+				for (int i = 0; i < 100000; i++)
+					sum += i * 0.5;
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+			} while (now.tv_sec == 0 && now.tv_nsec < 300000000);
+		}
+		int main(void)
+		{
+		#pragma omp parallel num_threads(2)
+			if (omp_get_thread_num() == 0)
+				compute();
+			return 0;
+		}
+	END
+	OMP_WAIT_POLICY=active HOTPATH_OUTPUT_PATH="$T/text" "$HP_RUN" "$T/looped"
+	cat "$T/text"
+	grep -q '% .* compute ' "$T/text" || skip "no CPU samples here"
+	run ! grep -qF '[unknown]' "$T/text"
+}
+
 @test "brief: a program's own operator new is its callers' work" {
 	cat >"$T/own_new.cc" <<-'END'
 		#include <cstdlib>

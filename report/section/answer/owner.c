@@ -25,7 +25,7 @@ enum kind {
 	KIND_LIBRARY,	/* of another library of the system */
 	KIND_OWN,
 	KIND_NAMELESS,	/* of the program, in a file without names */
-	KIND_FILE,	/* of another library of the system, without a name */
+	KIND_FILE,	/* of another library of the system, without a name, or OpenMP's */
 };
 
 /* Facts about a stack, on the way from its root. */
@@ -33,7 +33,7 @@ struct state {
 	struct hp_owner own;	/* of the program's innermost named function */
 	struct hp_owner library;	/* of the innermost named function of a library inside that */
 	struct hp_owner nameless;	/* of code of the program without a name, inside both */
-	struct hp_owner file;	/* of a library's code without a name: its own thread */
+	struct hp_owner file;	/* of a library's code without a name, or of OpenMP's: its own thread */
 	bool is_entered;	/* the kernel's entry function is known */
 	bool is_dispatched;	/* the caller selects the system call's function */
 	uint32_t runtime;	/* the innermost function of the C library; HP_NONE = none */
@@ -56,10 +56,11 @@ static bool starts_with(const char *text, const char *start)
 
 static bool is_runtime(const char *file)
 {
-	static const char *const names[] = { "libc.so",	 "libc-",      "libm.so",	"libm-",
-					     "ld-",	 "libpthread", "libstdc++.so",	"libc++",
-					     "libgcc_s", "libdl",      "librt",		"libresolv",
-					     "libmvec",	 "libgomp.so", "libhotpath.so", "[vdso]" };
+	static const char *const names[] = { "libc.so",	     "libc-",	      "libm.so",
+					     "libm-",	     "ld-",	      "libpthread",
+					     "libstdc++.so", "libc++",	      "libgcc_s",
+					     "libdl",	     "librt",	      "libresolv",
+					     "libmvec",	     "libhotpath.so", "[vdso]" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (starts_with(file, names[i]))
@@ -83,6 +84,8 @@ static enum kind kind_find(const struct hp_model_object *object)
 		return KIND_KERNEL;
 	if (object->is_profiler || is_runtime(hp_name_file(object->path)))
 		return KIND_RUNTIME;
+	if (starts_with(hp_name_file(object->path), "libgomp.so"))
+		return KIND_FILE;
 	if (object->is_program || !is_of_system(object->path))
 		return KIND_OWN;
 	return KIND_LIBRARY;

@@ -5,7 +5,8 @@
  * The owner is the innermost function of the program's own code.  Code below it, in
  * the C and C++ libraries and in the kernel, is shown as the owner's callee.  If
  * the program's file has no names, the innermost named function of another library
- * owns the time; if there is none, the file does.
+ * owns the time; if there is none, the file does.  What OpenMP's own threads do between
+ * the program's loops is its library's.
  */
 #ifndef HP_REPORT_SECTION_ANSWER_OWNER_H
 #define HP_REPORT_SECTION_ANSWER_OWNER_H
