@@ -210,6 +210,23 @@ static void fold(struct hp_process *process)
 	atomic_store_explicit(&process->ending, HP_ENDING_NONE, memory_order_relaxed);
 }
 
+/*
+ * A child that was forked into another PID namespace has no parent there. An image that was executed
+ * there has joined by the socket, so the sampler knows both of its pids.
+ */
+static void note_nested(uint32_t parent)
+{
+	static bool is_later, is_nested;	/* children inherit both */
+
+	if (is_later && !parent && !hp_room_is_seen())
+		is_nested = true;
+	is_later = true;
+	/* Relaxed: the record's state follows. */
+	if (is_nested)
+		atomic_store_explicit(&hp_segment_vacant(&hp_segment)->nested, 1,
+				      memory_order_relaxed);
+}
+
 static void describe(struct hp_process *process, uint64_t started)
 {
 	process->pid = own_pid();
@@ -217,6 +234,7 @@ static void describe(struct hp_process *process, uint64_t started)
 	if (hp_is_confined())
 		return;
 	process->parent_pid = (uint32_t)getppid();
+	note_nested(process->parent_pid);
 	process->starttime = started;
 	syscall(SYS_prctl, PR_GET_NAME, process->comm);
 }

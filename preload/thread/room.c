@@ -25,7 +25,7 @@ void hp_room_init(void)
 	image = (uint32_t)getpid();
 }
 
-static bool is_seen(void)
+bool hp_room_is_seen(void)
 {
 	uint32_t of_sampler = hp_segment_room(&hp_segment)->pid_namespace;
 
@@ -40,7 +40,7 @@ uint32_t hp_room_holder(void)
 	/* A vfork child ends before the memory that it shares. */
 	bool is_owner = pid && (pid == image || hp_self_is_me());
 
-	pid = is_owner && is_seen() ? pid : HP_HOLDER_UNSEEN;
+	pid = is_owner && hp_room_is_seen() ? pid : HP_HOLDER_UNSEEN;
 	errno = saved;
 	return pid;
 }
@@ -63,7 +63,7 @@ bool hp_room_may_look(void)
 
 	if (!hp_segment_is_narrow(&hp_segment))
 		return true;
-	if (is_seen())
+	if (hp_room_is_seen())
 		may_look = hp_segment_stay_narrow(&hp_segment, (uint32_t)getpid(),
 						  (uint32_t)getppid());
 	else

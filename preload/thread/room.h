@@ -19,6 +19,9 @@ void hp_room_init(void);
  */
 uint32_t hp_room_holder(void);
 
+/* This process has the pid that it sees for the sampler, too, as far as is known. */
+bool hp_room_is_seen(void);
+
 /*
  * After hp_segment_narrow: the sampler looks now, and so notices this process's end at once. Others
  * get little room until then.  Preserves errno.

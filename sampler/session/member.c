@@ -725,6 +725,13 @@ static void level_note(const struct hp_members *members, struct hp_member *membe
 	member->judged = members->scans;
 }
 
+/* Then one without a live process may be that of another PID namespace. */
+static bool are_pids_known(const struct hp_members *members, const struct hp_segment *segment)
+{
+	return !members->foreign &&
+	       !atomic_load_explicit(&hp_segment_vacant(segment)->nested, memory_order_relaxed);
+}
+
 /* A record without a member: forked and not found yet, from elsewhere, or dead. */
 static void meet(struct hp_members *members, const struct hp_segment *segment,
 		 struct hp_process *record, uint32_t pid)
@@ -742,7 +749,7 @@ static void meet(struct hp_members *members, const struct hp_segment *segment,
 		member->object = record->object;
 		member->start_time = start_time;
 		level_note(members, member, &level);
-	} else if (!is_it && members->foreign == 0 && is_dead_twice(members, record)) {
+	} else if (!is_it && are_pids_known(members, segment) && is_dead_twice(members, record)) {
 		bury(members, segment, record);
 	}
 }

@@ -291,7 +291,8 @@ struct hp_vacant {
 	_Atomic uint32_t processes;	/* any process, sampler: of hp_process */
 	/* any thread, by compare-exchange: offset / HP_LINE << 8 | lines left there */
 	_Atomic uint64_t searched;
-	uint32_t reserved[12];
+	_Atomic uint32_t nested;	/* any process: 1 = the pids of some are of another namespace */
+	uint32_t reserved[11];
 };
 
 /*

@@ -195,3 +195,65 @@ joins()
 	cat "$place/trace"
 	[ "$(grep -c ' = 1$' "$place/trace")" = 1 ]
 }
+
+# The helper knows no process with the pids that these children see. Each round needs more records than were free.
+@test "join: a child that is forked into another PID namespace keeps its record while it lives" {
+	unshare --pid --fork true 2>/dev/null || skip "no namespaces here"
+	compile nested <<-'EOF'
+		#define _GNU_SOURCE
+		#include <sched.h>
+		#include <stdio.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static long inner_calls, other_calls;
+		__attribute__((no_instrument_function)) static void until_closed(int fd) { char byte; while (read(fd, &byte, 1) > 0); }
+		__attribute__((noinline)) static void inner(void) { inner_calls++; }
+		__attribute__((noinline)) static void other(void) { usleep(1); }
+		int main(void)
+		{
+			int end[2], round[2];
+			char byte;
+			if (unshare(CLONE_NEWPID) || pipe(end))
+				return 7;
+			if (fork() == 0) {
+				close(end[1]);
+				do
+					for (int i = 0; i < 1000; i++)
+						inner();
+				while (read(end[0], &byte, 1) > 0);
+				printf("inner %ld\n", inner_calls);
+				return 0;
+			}
+			for (int i = 1; i <= 4; i++) {
+				usleep(300000);
+				if (pipe(round))
+					return 8;
+				for (int k = 0; k < 3 * i; k++)
+					if (fork() == 0) {
+						close(round[1]);
+						close(end[1]);
+						until_closed(round[0]);
+						for (int n = 0; n < 100; n++)
+							other();
+						_exit(0);
+					} else {
+						other_calls += 100;
+					}
+				if (write(end[1], "", 1) != 1)
+					return 9;
+				close(round[0]);
+				close(round[1]);
+				for (int k = 0; k < 3 * i; k++)
+					if (wait(NULL) < 0)
+						return 10;
+			}
+			close(end[1]);
+			wait(NULL);
+			printf("other %ld\n", other_calls);
+			return 0;
+		}
+	EOF
+	HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/nested.json timeout 100 "$HP_RUN" "$T/nested" | sort >"$T/truth"
+	cat "$T/truth"
+	[ "$(counts_in "$T/nested.json" | grep -E '^(inner|other) ' | sort)" = "$(cat "$T/truth")" ]
+}
