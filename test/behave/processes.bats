@@ -405,6 +405,45 @@ reported()
 	tr '\n' ' ' <"$BATS_TEST_TMPDIR/table" | grep -q "About .* more of the children's CPU time is in no row"
 }
 
+@test "processes: what a killed child's row has is not missing, too" {
+	compile killed <<-'EOF'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/resource.h>
+		#include <sys/wait.h>
+		#include <time.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			struct timespec t = { 0, 0 };
+			struct rusage use;
+
+			if (!fork()) {
+				free(malloc(100)); /* a process that does nothing has no row */
+				while (t.tv_nsec < 900000000)
+					clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+				return raise(SIGKILL);
+			}
+			wait(NULL);
+			getrusage(RUSAGE_CHILDREN, &use);
+			printf("%ld\n", (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000 +
+					use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=processes,threads HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/json \
+		"$HP_RUN" "$T/killed" >"$BATS_TEST_TMPDIR/us"
+	# The root's own time is some milliseconds.
+	python3 - "$BATS_TEST_TMPDIR/json" "$BATS_TEST_TMPDIR/us" <<-'EOF'
+		import json, sys
+		a = json.load(open(sys.argv[1]))["processes"]
+		us = int(open(sys.argv[2]).read())
+		print(a["cpu_ns"], a.get("missing_cpu_ns"), us)
+		sys.exit(a["cpu_ns"] + a.get("missing_cpu_ns", 0) > us * 1000 * 1.2)
+	EOF
+}
+
 @test "processes: the number of failures is a lower bound if an end went unseen" {
 	compile orphan <<-'EOF'
 		#include <signal.h>

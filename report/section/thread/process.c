@@ -35,6 +35,8 @@ struct build {
 	struct hp_map pids;	/* -> place in watched_ns; as far as a process needs it */
 	struct hp_map again;	/* of processes with an image that dropped rights before */
 	uint64_t *watched_ns;	/* NULL = not summed up yet */
+	uint64_t listed_ns;	/* CPU time in rows that the root's children may have, too */
+	uint64_t listed_runs;
 };
 
 static struct hp_program *program_of(struct build *b, const char *name)
@@ -118,6 +120,8 @@ static void run_add(struct build *b, const struct hp_model_run *run)
 {
 	struct hp_program *program = program_of(b, run->name);
 	bool lacks_cpu = run->lacks_cpu || is_elsewhere(b, program, run);
+	uint64_t cpu_ns =
+		lacks_cpu && run->pid ? larger(run->cpu_ns, watched_ns(b, run)) : run->cpu_ns;
 
 	program->runs += run->count;
 	program->running += run->running;
@@ -129,8 +133,7 @@ static void run_add(struct build *b, const struct hp_model_run *run)
 		program->root_runs += run->count;
 		program->root_wall_ns += run->wall_ns;
 	}
-	program->cpu_ns +=
-		lacks_cpu && run->pid ? larger(run->cpu_ns, watched_ns(b, run)) : run->cpu_ns;
+	program->cpu_ns += cpu_ns;
 	program->minor_faults += run->minor_faults;
 	program->major_faults += run->major_faults;
 	program->peak_rss_bytes = larger(program->peak_rss_bytes, run->peak_rss_kb * 1024);
@@ -138,6 +141,11 @@ static void run_add(struct build *b, const struct hp_model_run *run)
 	program->is_peak_least |= run->lacks_peak;
 	if (run->failed)
 		program->status = run->status;
+	if (run->is_root)
+		return;
+	/* Nobody has waited for a running one. */
+	b->listed_ns += run->running ? run->cpu_ns : cpu_ns;
+	b->listed_runs += run->count;
 }
 
 static int compare_programs(const void *left, const void *right)
@@ -150,23 +158,17 @@ static int compare_programs(const void *left, const void *right)
 }
 
 /* The resources of the root's children, minus those of the listed ones. */
-static void missing_set(const struct hp_model *model, struct hp_programs *programs)
+static void missing_set(struct build *b)
 {
-	uint64_t listed_ns = 0, runs = 0, missing_ns;
+	const struct hp_model *model = b->model;
+	struct hp_programs *programs = b->programs;
+	uint64_t missing_ns;
 
 	programs->is_missing_known = model->children_cpu_ns != 0;
-	for (size_t i = 0; i < model->run_count; i++) {
-		const struct hp_model_run *run = &model->runs[i];
-
-		if (run->is_root || !run->name[0])
-			continue;
-		listed_ns += run->cpu_ns;
-		runs += run->count;
-	}
-	if (model->children_cpu_ns <= listed_ns)
+	if (model->children_cpu_ns <= b->listed_ns)
 		return;
-	missing_ns = model->children_cpu_ns - listed_ns;
-	if (missing_ns > (runs + 4) * END_NS &&
+	missing_ns = model->children_cpu_ns - b->listed_ns;
+	if (missing_ns > (b->listed_runs + 4) * END_NS &&
 	    (double)missing_ns > END_SHARE * (double)model->children_cpu_ns)
 		programs->missing_ns = missing_ns;
 	else if (missing_ns > ENDS_MIN_NS &&
@@ -195,6 +197,7 @@ static void runs_add(const struct hp_model *model, struct hp_programs *programs)
 		else
 			programs->unrecorded += model->runs[i].count;
 	}
+	missing_set(&b);
 	hp_map_release(&b.names);
 	hp_map_release(&b.pids);
 	hp_map_release(&b.again);
@@ -220,7 +223,6 @@ const struct hp_programs *hp_programs_of(struct hp_report *report)
 		return programs;
 	programs = hp_views_add(&report->views, &kind, hp_xcalloc(1, sizeof(*programs)));
 	runs_add(model, programs);
-	missing_set(model, programs);
 	for (size_t i = 0; i < programs->count; i++) {
 		programs->runs += programs->rows[i].runs;
 		programs->cpu_ns += programs->rows[i].cpu_ns;
