@@ -421,6 +421,44 @@ fits()
 	[ "$(grep -c 'mutex gate' <(sed -n '/^Waits/,$p' "$T/holders.report"))" = 1 ]
 }
 
+@test "brief: a wait that its thread recorded is not listed again beside others that none did" {
+	compile parked -pthread <<-'END'
+	#include <linux/futex.h>
+	#include <pthread.h>
+	#include <sys/syscall.h>
+	#include <time.h>
+	#include <unistd.h>
+	static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	static int word;
+	__attribute__((noinline)) static void *park(void *none)
+	{
+		syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+		return none;
+	}
+	__attribute__((noinline)) static void *take(void *none)
+	{
+		pthread_mutex_lock(&gate);
+		pthread_mutex_unlock(&gate);
+		return none;
+	}
+	int main(void)
+	{
+		pthread_t thread;
+		pthread_mutex_lock(&gate);
+		for (int i = 0; i < 5; i++)
+			pthread_create(&thread, NULL, i < 4 ? park : take, NULL);
+		nanosleep(&(struct timespec){ 0, 400000000 }, NULL);
+		pthread_mutex_unlock(&gate);
+		return pthread_join(thread, NULL);
+	}
+	END
+	COLUMNS=160 "$HP_RUN" "$T/parked" 2>&1 | sed -n '/^Waits/,/^$/p' >"$T/parked.waits"
+	cat "$T/parked.waits"
+	grep -q 'park  *lock or condition' "$T/parked.waits" || skip "no switch records here"
+	[ "$(grep -c ' take ' "$T/parked.waits")" = 1 ]
+	grep -q ' take .*mutex gate' "$T/parked.waits"
+}
+
 @test "brief: many small paths inside a library are blocks of the function that calls it" {
 	compile patterns <<-'END'
 	#include <regex.h>

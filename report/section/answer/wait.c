@@ -3,7 +3,8 @@
  * wait.c - causes of the threads' waits: locks and channels as recorded by threads, and
  * other causes from the kernel's switch records.
  *
- * A wait for a lock is a wait of the kernel's, too, so one of both sources is taken.
+ * A wait for a lock is a wait of the kernel's, too: of that, only what threads did not record
+ * themselves is left, such as waits that were going on at the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ struct held {
 	struct hp_answer_wait row;
 	char *holder;	/* NULL = not known, or nobody */
 	double holder_ns;	/* of row.ns */
+	bool is_channel;	/* recorded by threads: for a channel, not a lock */
 };
 
 /* All rows: those that read the same become one, and the longest are shown. */
@@ -89,9 +91,9 @@ static void held_merge(struct held *known, struct held *more)
 }
 
 /* Takes over the texts. */
-static void row_add(struct rows *rows, struct hp_answer_wait row, char *holder)
+static void row_add(struct rows *rows, struct hp_answer_wait row, char *holder, bool is_channel)
 {
-	struct held held = { row, holder, holder ? row.ns : 0 };
+	struct held held = { row, holder, holder ? row.ns : 0, is_channel };
 
 	for (size_t i = 0; i < rows->count; i++) {
 		struct held *known = &rows->list[i];
@@ -229,7 +231,8 @@ static void contest_add(struct hp_report *report, struct rows *rows,
 			.most_ns = (double)contest->most * tick_ns,
 			.count = contest->count,
 		},
-		holder_text(report, contest));
+		holder_text(report, contest),
+		hp_lock_view(report)->locks.rows[contest->lock].kind == HP_LOCK_CHANNEL);
 }
 
 static struct told told_add(struct hp_report *report, const struct hp_answer *answer,
@@ -403,10 +406,60 @@ static bool is_launch(struct hp_report *report, const struct hp_answer *answer, 
 	       hp_answer_is_launch(answer, hp_report_cpu(report)->functions[function].object);
 }
 
+/* The place of a recorded wait may have a line: "function (file.c:12)". */
+static bool is_place_in(const char *place, const char *function)
+{
+	size_t length = function ? strlen(function) : 0;
+
+	return place && function && strncmp(place, function, length) == 0 &&
+	       (!place[length] || strncmp(place + length, " (", 2) == 0);
+}
+
+/* Without the waits of the same function in the first `told` rows, which threads recorded. */
+static void told_subtract(const struct rows *rows, size_t told, const char *who,
+			  struct cause_row *row)
+{
+	for (size_t i = 0; i < told; i++) {
+		const struct held *held = &rows->list[i];
+
+		if (held->is_channel != is_channel(row->on) || !is_place_in(held->row.who, who))
+			continue;
+		row->ns -= (double)row->ns > held->row.ns ? (uint64_t)held->row.ns : row->ns;
+		row->count -= row->count > held->row.count ? held->row.count : row->count - 1;
+	}
+}
+
+static void cause_row_add(struct hp_report *report, const struct hp_answer *answer,
+			  const struct causes *causes, struct cause_row row, size_t told,
+			  struct rows *rows)
+{
+	bool is_nowhere = strcmp(row.on, "-") == 0;
+	char *who = row.function == HP_NONE ? thread_of(report, row.on)
+					    : hp_answer_function(report, row.function);
+
+	if (strcmp(row.on, "lock") == 0 || is_channel(row.on))
+		told_subtract(rows, told, who, &row);
+	if (!is_worth(answer, (double)row.ns)) {
+		free(who);
+		return;
+	}
+	row_add(rows,
+		(struct hp_answer_wait){
+			.who = who,
+			.what = is_nowhere ? nowhere_text(causes) : cause_text(row.on),
+			.ns = (double)row.ns,
+			.count = row.count,
+			.is_estimated = row.is_estimated,
+			.is_nowhere = is_nowhere,
+		},
+		NULL, false);
+}
+
 static void kernel_add(struct hp_report *report, const struct hp_answer *answer,
 		       const struct told *told, struct rows *rows)
 {
 	struct causes causes = { .rows = NULL };
+	size_t told_rows = rows->count;
 	bool has_locks, has_channels;
 
 	causes_find(report, &causes);
@@ -414,25 +467,13 @@ static void kernel_add(struct hp_report *report, const struct hp_answer *answer,
 	has_channels = told->channels_ns >= COVERS * sum_on(&causes, "pipe", "socket");
 	for (size_t i = 0; i < causes.count; i++) {
 		const struct cause_row *row = &causes.rows[i];
-		bool is_nowhere = strcmp(row->on, "-") == 0;
 
 		if (row->is_join || !is_worth(answer, (double)row->ns) ||
 		    is_launch(report, answer, row->function) ||
 		    (has_locks && strcmp(row->on, "lock") == 0) ||
 		    (has_channels && is_channel(row->on)))
 			continue;
-		row_add(rows,
-			(struct hp_answer_wait){
-				.who = row->function == HP_NONE
-					       ? thread_of(report, row->on)
-					       : hp_answer_function(report, row->function),
-				.what = is_nowhere ? nowhere_text(&causes) : cause_text(row->on),
-				.ns = (double)row->ns,
-				.count = row->count,
-				.is_estimated = row->is_estimated,
-				.is_nowhere = is_nowhere,
-			},
-			NULL);
+		cause_row_add(report, answer, &causes, *row, told_rows, rows);
 	}
 	free(causes.rows);
 }
