@@ -21,12 +21,13 @@ needs_samples()
 	python3 -c "import json; c = json.load(open('$T/json'))['functions_cpu']; print(c.get('message', ''))" >"$T/why"
 	[ ! -s "$T/why" ] || [ -n "$(ls "$T/place" 2>/dev/null)" ] || skip "$(cat "$T/why")"
 	PROFILE=$(echo "$T"/place/*/hp.json.gz)
+	REPORT=$T/json
 }
 
 # profile EXPRESSION - of the profile p and the report r.
 profile()
 {
-	python3 - "$PROFILE" "$T/json" "$1" <<-'END'
+	python3 - "$PROFILE" "$REPORT" "$1" <<-'END'
 		import collections, gzip, json, sys
 		p = json.loads(gzip.open(sys.argv[1]).read())
 		r = json.load(open(sys.argv[2]))
@@ -81,8 +82,9 @@ profile()
 @test "profile: a track of memory, as in the list of threads" {
 	needs_samples
 	HOTPATH_REPORT=functions-cpu,threads HOTPATH_THREADS_INTERVAL_MS=10 HOTPATH_PROFILE_DIR="$T/memory" \
-		HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" "$HP_RUN" "$T/choose" >/dev/null
+		HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/memory.json" "$HP_RUN" "$T/choose" >/dev/null
 	PROFILE=$(echo "$T"/memory/*/hp.json.gz)
+	REPORT=$T/memory.json
 	[ "$(profile "[(c['name'], c['category']) for c in p['counters']]")" = "[('RSS', 'Memory')]" ]
 	profile "r['threads']['rss_timeline'][:5]"
 	# How often the helper scans depends on the machine.
