@@ -297,7 +297,7 @@ static void start_sampler(void)
 	publish(text);
 	hp_helper_hide(session.sampler_pid);
 	if (getpid() == 1)
-		hp_say("process 1 of this container is profiled: start it by hotpath-run to get a "
+		hp_say("process 1 of this container is profiled: start it with hotpath-run to get a "
 		       "report even if the container is killed",
 		       NULL);
 }

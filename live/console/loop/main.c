@@ -192,7 +192,7 @@ static bool is_pid_fine(const char *name)
 	comm[strcspn(comm, "\n")] = 0;
 	fprintf(stderr,
 		"hotpath console: process %s (%s) is not profiled, or is a child of one that "
-		"is; start it by hotpath-run; hotpath list shows running ones\n",
+		"is; start it with hotpath run; hotpath list shows running ones\n",
 		name, comm);
 	return false;
 }
