@@ -245,7 +245,7 @@ setup()
 	LD_PRELOAD=$HP_LIB "$T/threads_states" >"$T/said"
 	lock_rows thread_states name routine made_by frames mostly | tee "$T/rows"
 	grep -q -E '^locker locker start_pool \(threads_states.c:[0-9]*\) ← main start_pool<main<.* [0-9]*% waited for a lock, jobs$' "$T/rows"
-	grep -q -E '^waiter waiter start_pool \(threads_states.c:[0-9]*\) ← main start_pool<main<.* [0-9]*% waited for a signal, tokens$' "$T/rows"
+	grep -q -E '^waiter waiter start_pool \(threads_states.c:[0-9]*\) ← main start_pool<main<.* [0-9]*% waited for a condition, tokens$' "$T/rows"
 	grep -q -E '^runner runner start_pool \(threads_states.c:[0-9]*\) ← main ' "$T/rows"
 	lock_rows thread_states name ran_ns | sed -n 's/^runner //p' >"$T/ran"
 	# Its own clock and ours are read one after the other.

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_finding_test.c - names of functions show the kind of work, and others do not; shares have the
- * error of the table.
+ * error of the table; how long a lock is held.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "report/section/cpu/cpu.h"
+#include "report/section/finding/lock_group.h"
 #include "report/section/finding/rule.h"
 #include "report/section/finding/sign.h"
 #include "test/test.h"
@@ -97,6 +101,31 @@ TEST(findings, the_kernel_copies_data_or_begins_a_call)
 static struct hp_survey sampled(double samples, double missed)
 {
 	return (struct hp_survey){ .cpu_ns = 1e9, .effective = samples, .missed = missed };
+}
+
+static bool is_held(const struct hp_lock_group *group, const char *expected)
+{
+	const struct hp_survey survey = { .wall_ns = 200e6 };
+	char *text = hp_lock_group_held(&survey, group);
+	bool is_it = strcmp(text, expected) == 0;
+
+	free(text);
+	return is_it;
+}
+
+TEST(findings, a_lock_is_held_for_at_most_the_whole_time)
+{
+	struct hp_lock_group one = { .locks = 1, .hold_ns = 50e6 };
+	struct hp_lock_group two = { .locks = 2, .hold_ns = 210e6, .is_hold_estimated = true };
+	struct hp_lock_group readers = { .locks = 1, .hold_ns = 300e6, .is_rwlock = true };
+
+	CHECK(is_held(&one, "held for 25% of the time"));
+	one.is_hold_estimated = true;
+	CHECK(is_held(&one, "held for ~25% of the time"));
+	one.hold_ns = 210e6;
+	CHECK(is_held(&one, "held for ~100% of the time"));
+	CHECK(is_held(&two, "held for ~210.00 ms in all"));
+	CHECK(is_held(&readers, "held for 300.00 ms in all"));
 }
 
 TEST(findings, a_threshold_holds_with_the_error_of_the_samples)

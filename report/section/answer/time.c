@@ -7,6 +7,7 @@
 
 #include "report/section/answer/answer.h"
 #include "report/section/thread/thread.h"
+#include "report/section/wait/lock_section.h"
 #include "report/section/wait/offcpu.h"
 
 #define IDLE 0.9	/* of its lifetime: a thread that waits on a condition, and */
@@ -14,11 +15,9 @@
 #define JOINER 0.5	/* of its lifetime: a thread that does little else than wait for others */
 
 static const char *const wait_texts[HP_THREAD_WAITS] = {
-	[HP_WAIT_LOCK] = "lock",	   [HP_WAIT_SIGNAL] = "condition",
-	[HP_WAIT_THREAD] = "join",	   [HP_WAIT_FILE] = "file lock",
-	[HP_THREAD_CHANNEL] = "channel",   [HP_THREAD_DISK] = "disk",
-	[HP_THREAD_POLL] = "poll",	   [HP_THREAD_SLEEP] = "sleep",
-	[HP_THREAD_OTHER] = "other waits",
+	[HP_WAIT_LOCK] = "lock",      [HP_WAIT_SIGNAL] = "condition",	 [HP_WAIT_THREAD] = "join",
+	[HP_WAIT_FILE] = "file lock", [HP_THREAD_DISK] = "disk",	 [HP_THREAD_POLL] = "poll",
+	[HP_THREAD_SLEEP] = "sleep",  [HP_THREAD_OTHER] = "other waits",
 };
 
 static bool is_joiner(const struct hp_thread_row *row)
@@ -86,17 +85,56 @@ static void part_add(struct hp_answer_time *time, const char *what, double ns)
 	time->count++;
 }
 
-/* Waits for child processes, which are among the other waits of a thread. */
-static double children(struct hp_report *report)
+/* Causes with a name of their own that are among the other waits of a thread. */
+static const struct other {
+	const char *on;	/* of hp_offcpu_cause */
+	const char *text;
+} others[] = { { "child", "child processes" }, { "signal", "signal" } };
+
+static double waited_on(struct hp_report *report, const char *on)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
 	double ns = 0;
 
 	for (uint32_t i = 1; sampling->is_there && i < sampling->stack_count; i++)
 		if (sampling->stacks[i].waits && !hp_offcpu_is_profiler(report, i) &&
-		    strcmp(hp_offcpu_cause(report, i), "child") == 0)
+		    strcmp(hp_offcpu_cause(report, i), on) == 0)
 			ns += (double)sampling->stacks[i].blocked_ns;
 	return ns;
+}
+
+/* A wait that has not ended may be for a queue of the program's. */
+static bool is_queue_possible(struct hp_report *report)
+{
+	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
+
+	for (size_t i = 0; i < locks->wait_count; i++)
+		if (locks->rows[locks->waits[i].lock].kind == HP_LOCK_CHANNEL)
+			return true;
+	return false;
+}
+
+static const char *channel_text(struct hp_report *report)
+{
+	bool has_pipe = waited_on(report, "pipe") > 0, has_socket = waited_on(report, "socket") > 0;
+
+	if (is_queue_possible(report) || (!has_pipe && !has_socket))
+		return "channel";
+	if (has_pipe && has_socket)
+		return "pipe or socket";
+	return has_pipe ? "pipe" : "socket";
+}
+
+static void others_add(struct hp_report *report, struct hp_answer_time *time, struct sums *sums)
+{
+	double *left_ns = &sums->waits_ns[HP_THREAD_OTHER];
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		double ns = least(waited_on(report, others[i].on), *left_ns);
+
+		*left_ns -= ns;
+		part_add(time, others[i].text, ns);
+	}
 }
 
 void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer)
@@ -105,7 +143,6 @@ void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer)
 	struct hp_answer_time *time = &answer->time;
 	struct sums sums = { .ran_ns = 0 };
 	size_t counted = 0;
-	double children_ns;
 
 	for (size_t i = 0; i < threads->count; i++)
 		counted += is_counted(&threads->rows[i]);
@@ -124,11 +161,10 @@ void hp_answer_time_make(struct hp_report *report, struct hp_answer *answer)
 	part_add(time, hp_answer_ready, sums.ready_ns);
 	part_add(time, "stopped by a signal", sums.stopped_ns);
 	sums.waits_ns[HP_THREAD_OTHER] += sums.waited_ns;
-	children_ns = least(children(report), sums.waits_ns[HP_THREAD_OTHER]);
-	sums.waits_ns[HP_THREAD_OTHER] -= children_ns;
+	others_add(report, time, &sums);
 	for (int i = 0; i < HP_THREAD_WAITS; i++)
-		part_add(time, wait_texts[i], sums.waits_ns[i]);
-	part_add(time, "child processes", children_ns);
+		part_add(time, i == HP_THREAD_CHANNEL ? channel_text(report) : wait_texts[i],
+			 sums.waits_ns[i]);
 	part_add(time, "blocked or ready", sums.idle_ns);
 	part_add(time, "not watched", sums.unknown_ns);
 }

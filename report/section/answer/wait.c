@@ -391,7 +391,7 @@ static char *thread_of(struct hp_report *report, const char *on)
 	}
 	if (!count || (count == 1 && !most->thread->name[0]))
 		return NULL;
-	if (named < count)
+	if (named < count || !most->thread->name[0])
 		return hp_xprintf("[%zu threads]", count);
 	name = hp_text_clean(most->thread->name);
 	text = count == 1 ? hp_xprintf("[thread %s]", name)

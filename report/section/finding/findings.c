@@ -14,7 +14,7 @@
 #define SHORT_NS 2e7	/* runs that are too short to judge */
 #define BUSY 0.7	/* of the wall time: runs that compute */
 #define CALLEE_MIN 0.6 /* of a function: one function that it calls */
-#define ONE_CORE 1.1	/* in use, at most */
+#define ONE_CORE 1.1	/* in use or wanted, at most */
 #define NO_BOUND 0.995 /* of the wall time: a bound that says nothing */
 #define IDLE 0.3	/* of the wall time: waits are sufficient evidence */
 #define POINTER(name) &hp_rule_##name,
@@ -137,14 +137,14 @@ static bool is_computing(const struct hp_survey *survey)
 	return survey->ran_ns + survey->ready_ns >= BUSY * survey->wall_ns;
 }
 
-/* How well it uses the cores: one is busy, or none was free. */
+/* How well it uses the cores: one is busy and enough, or none was free. */
 static const char *cores_text(const struct hp_survey *survey)
 {
 	if (survey->ready_ns > survey->ran_ns)
 		return survey->ready_ns > survey->life_ns / 2
 			       ? ", and waits for a core most of the time"
 			       : ", and waits longer for a core than it runs";
-	if (survey->cores > 1 && survey->ran_ns <= ONE_CORE * survey->wall_ns)
+	if (survey->cores > 1 && survey->ran_ns + survey->ready_ns <= ONE_CORE * survey->wall_ns)
 		return ", on one core";
 	return "";
 }

@@ -56,9 +56,19 @@ static struct hp_lock_group *group_of(struct hp_lock_group *groups, size_t count
 	return NULL;
 }
 
+/* As in the tables, which mark it. */
+static bool is_hold_estimated(const struct hp_lock_sum *sum)
+{
+	return sum->is_estimated &&
+	       (sum->hold_high < 0 ||
+		sum->hold_high - sum->hold_ticks > HP_MARKED * sum->hold_ticks ||
+		sum->hold_ticks - sum->hold_low > HP_MARKED * sum->hold_ticks);
+}
+
 static void row_add(struct hp_lock_group *group, const struct hp_lock_row *row, double tick_ns)
 {
 	group->locks += row->objects ? row->objects : 1;
+	group->is_rwlock = hp_lock_family(row->kind) == HP_LOCK_FAMILY_RWLOCK;
 	for (int side = 0; side < HP_SIDES; side++) {
 		const struct hp_lock_sum *sum = &row->sums[side];
 
@@ -66,7 +76,8 @@ static void row_add(struct hp_lock_group *group, const struct hp_lock_row *row, 
 		group->contended += sum->contended;
 		group->wait_ns += sum->wait_ticks * tick_ns;
 		group->hold_ns += sum->hold_ticks * tick_ns;
-		if (hp_lock_family(row->kind) == HP_LOCK_FAMILY_RWLOCK && side == HP_SIDE_WRITE)
+		group->is_hold_estimated |= is_hold_estimated(sum);
+		if (group->is_rwlock && side == HP_SIDE_WRITE)
 			group->write_ns += sum->hold_ticks * tick_ns;
 		if ((double)sum->wait_most * tick_ns > group->most_ns)
 			group->most_ns = (double)sum->wait_most * tick_ns;
@@ -306,12 +317,15 @@ char *hp_lock_group_facts(const struct hp_lock_group *group)
 
 char *hp_lock_group_held(const struct hp_survey *survey, const struct hp_lock_group *group)
 {
+	const char *mark = group->is_hold_estimated ? "~" : "";
+	double share = group->hold_ns / survey->wall_ns;
 	struct hp_text_cell time;
 
-	if (group->hold_ns <= survey->wall_ns)
-		return hp_xprintf("held for %.0f%% of the time",
-				  100 * group->hold_ns / survey->wall_ns);
-	return hp_xprintf("held for %s in all", hp_format_time(&time, group->hold_ns));
+	/* Holds of several locks, or of readers, can overlap. */
+	if (share > 1 && (group->locks > 1 || group->is_rwlock))
+		return hp_xprintf("held for %s%s in all", mark,
+				  hp_format_time(&time, group->hold_ns));
+	return hp_xprintf("held for %s%.0f%% of the time", mark, 100 * (share < 1 ? share : 1));
 }
 
 void hp_lock_group_evidence(struct hp_survey *survey, const struct hp_lock_group *group,

@@ -16,6 +16,8 @@ struct hp_lock_group {
 	double wait_ns;
 	double most_ns;
 	double hold_ns;
+	bool is_hold_estimated;
+	bool is_rwlock;
 	double write_ns;	/* of that: exclusive; 0 = it is not a rwlock */
 	double longest_ns;	/* the longest total wait of a thread */
 	struct hp_lock_contest
@@ -45,7 +47,8 @@ bool hp_lock_group_is_worth_alone(const struct hp_survey *survey,
 /* "1,458 waits of 4,800 acquisitions, 14.9 s in all, the longest 203 ms"; fresh. */
 char *hp_lock_group_facts(const struct hp_lock_group *group);
 
-/* "held for 53% of the time", or the sum where holds overlap and add up to more; fresh. */
+/* "held for 53% of the time", or the sum if holds overlap and add up to more; "~" before an
+ * estimate; fresh. */
 char *hp_lock_group_held(const struct hp_survey *survey, const struct hp_lock_group *group);
 
 /* Adds the row of the lock to the evidence. */

@@ -98,10 +98,14 @@ static void state_switched(const struct hp_cell *cell, struct hp_value *value)
 /* --- its main activity --- */
 
 static const char *const wait_texts[HP_THREAD_WAITS] = {
-	[HP_WAIT_LOCK] = "waited for a lock", [HP_WAIT_SIGNAL] = "waited for a signal",
-	[HP_WAIT_THREAD] = "joined",	      [HP_WAIT_FILE] = "waited for a file lock",
-	[HP_THREAD_CHANNEL] = "pipe, socket", [HP_THREAD_DISK] = "disk",
-	[HP_THREAD_POLL] = "polled",	      [HP_THREAD_SLEEP] = "slept",
+	[HP_WAIT_LOCK] = "waited for a lock",
+	[HP_WAIT_SIGNAL] = "waited for a condition",
+	[HP_WAIT_THREAD] = "joined",
+	[HP_WAIT_FILE] = "waited for a file lock",
+	[HP_THREAD_CHANNEL] = "pipe or socket",
+	[HP_THREAD_DISK] = "disk",
+	[HP_THREAD_POLL] = "polled",
+	[HP_THREAD_SLEEP] = "slept",
 	[HP_THREAD_OTHER] = "waited",
 };
 
