@@ -413,6 +413,12 @@ static bool is_file(const char *path)
 	return path[0] == '/' && path[1] != '/';
 }
 
+/* Memory with a name and no file: compilers inside the process map their code from it, too. */
+static bool is_memory(const char *path)
+{
+	return strncmp(path, "/memfd:", strlen("/memfd:")) == 0;
+}
+
 static void code_fill(struct hp_spaces *spaces, struct hp_code *code, uint32_t pid,
 		      const struct hp_map_entry *where)
 {
@@ -430,8 +436,10 @@ static void code_fill(struct hp_spaces *spaces, struct hp_code *code, uint32_t p
 			read_elf(code, fd, &id);
 			close(fd);
 		}
-		code->object = object_of(spaces->segment, kind, code->path, &id, &user);
-		return;
+		if (code->load_count || !is_memory(code->path)) {
+			code->object = object_of(spaces->segment, kind, code->path, &id, &user);
+			return;
+		}
 	}
 	/* Data that compilers inside the process provide for profilers, if any. */
 	kind = strcmp(code->path, "[vdso]") == 0 ? HP_OBJECT_VDSO : HP_OBJECT_ANONYMOUS;

@@ -9,6 +9,7 @@ setup_file()
 	# A page for a moment, a file in its place, then the page with the code, as a virtual
 	# machine does it.
 	compile made -fno-instrument-functions <<-'EOF'
+		#define _GNU_SOURCE
 		#include <fcntl.h>
 		#include <stdio.h>
 		#include <stdlib.h>
@@ -33,7 +34,10 @@ setup_file()
 			unsigned long word = 0;
 			if (mmap(first, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file, 0) != first)
 				return 1;
-			page = mmap(NULL, 1 << 20, ALL, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			int memory = getenv("NAMED") ? memfd_create("code", 0) : -1;
+			if (memory >= 0 && ftruncate(memory, 1 << 20))
+				return 1;
+			page = mmap(NULL, 1 << 20, ALL, memory >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, memory, 0);
 			memcpy(page + 64, code, sizeof(code));
 			__builtin___clear_cache((char *)page, (char *)page + 4096);
 			snprintf(name, sizeof(name), "/tmp/perf-%d.map", (int)getpid());
@@ -78,6 +82,15 @@ teardown_file()
 	[ "$(jq -r '.functions_cpu.raw | length' "$T/json")" -gt 0 ] || skip "no samples: $(jq -r .functions_cpu.message "$T/json")"
 	jq -r '.functions_cpu.raw[] | "\(.self_ns / 1e6) ms  \(.name)"' "$T/json"
 	# Nearly everything that the program does.
+	[ "$(jq '.functions_cpu | ([.raw[] | select(.name == "made_here") | .self_ns] | add // 0) >= 500 * .total_samples' "$T/json")" = true ]
+}
+
+@test "jit: the same in memory that has a name" {
+	NAMED=1 HOTPATH_REPORT=functions-cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH="$T/json" \
+		"$HP_RUN" "$T/made" "$T/made" >"$T/map.named"
+	rm -f "$(cat "$T/map.named")"
+	[ "$(jq -r '.functions_cpu.raw | length' "$T/json")" -gt 0 ] || skip "no samples: $(jq -r .functions_cpu.message "$T/json")"
+	jq -r '.functions_cpu.raw[] | "\(.self_ns / 1e6) ms  \(.name)"' "$T/json"
 	[ "$(jq '.functions_cpu | ([.raw[] | select(.name == "made_here") | .self_ns] | add // 0) >= 500 * .total_samples' "$T/json")" = true ]
 }
 
