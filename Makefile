@@ -22,7 +22,7 @@ BASE = -std=gnu11 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -DHP_VERSION='"$(VERSION)
 # Hardening flags.  In the library only for parts outside the hot paths; its stand-ins have the
 # names that _FORTIFY_SOURCE redefines.
 GUARDED := -fstack-protector-strong
-HARDEN := $(GUARDED) -fPIE $(if $(findstring -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+HARDEN := $(GUARDED) -fPIC -fvisibility=hidden $(if $(findstring -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN_LINK := -pie -Wl,-z,relro -Wl,-z,now
 # No pairs of words in vector registers: loading a pair that was just stored word by word stalls.
 # Tail calls also with -O1: HP_TAIL of preload/heap/hook_alloc.h needs them.
@@ -53,15 +53,15 @@ TRUTH_O := $(call objects,truth,preload segment unwind)
 SAMPLER_O := $(filter-out $(B)/obj/sampler/samply/%,$(call objects,obj,sampler segment unwind))
 SAMPLY_O := $(call objects,obj,sampler/samply)
 RUN_O := $(B)/obj/report/command/run_main.o
-REPORT_O := $(filter-out $(RUN_O),$(call objects,obj,report segment))
-CONSOLE_O := $(filter-out $(RUN_O) %/report/command/main.o %/live/command/main.o,$(call objects,obj,live report segment))
+REPORT_O := $(filter-out $(RUN_O) %/report_main.o,$(call objects,obj,report segment))
+CONSOLE_O := $(filter-out $(RUN_O) %/report_main.o %/report/command/main.o %/live/command/main.o,$(call objects,obj,live report segment))
 LIVE_O := $(B)/obj/live/command/main.o $(filter-out $(B)/obj/live/console/%,$(CONSOLE_O))
 PARTS_O := $(filter-out %main.o,$(call objects,san,segment report live sampler unwind))
 GUEST_O := $(call objects,san,preload)
 UNIT := $(patsubst test/unit/%.c,$(B)/test/%,$(wildcard test/unit/*_test.c))
 EXAMPLES := $(basename $(patsubst test/examples/%,$(B)/examples/%,$(wildcard test/examples/*.c test/examples/*.cc)))
-PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-samply hotpath-live hotpath-console \
-	hotpath hotpath-run)
+PRODUCTS := $(addprefix $(B)/,libhotpath.so hotpath-sampler hotpath-report.so hotpath-samply hotpath-live \
+	hotpath-console hotpath hotpath-run)
 
 .PHONY: all preload faulty demo smoke test test-all check bench fuzz fuzzers replay race examples unit man install uninstall clean help FORCE
 all: $(PRODUCTS)	## the library, the sampler, the commands (default)
@@ -124,6 +124,12 @@ $(B)/obj/libreport.a: $(filter-out %/main.o,$(REPORT_O))
 $(B)/hotpath-run: $(RUN_O) $(B)/obj/libreport.a
 	@$(if $(Q),echo "  LINK $@")
 	$(Q)$(CC) $(OBJ) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(REPORT_LIBS)
+
+# The report for a copy of the sampler's process.
+$(B)/hotpath-report.so: $(B)/obj/report/command/report_main.o $(B)/obj/libreport.a report/command/report_main.map
+	@$(if $(Q),echo "  LINK $@")
+	$(Q)$(CC) $(OBJ) -shared -Wl,-z,relro -Wl,-z,now -Wl,-z,text -Wl,--version-script=report/command/report_main.map \
+		$(LDFLAGS) -o $@ $(filter-out %.map,$^) $(REPORT_LIBS)
 
 # Objects built with other flags are rebuilt: this file changes only with the flags.  It is itself
 # a makefile, for a second make with the same ones.

@@ -11,7 +11,7 @@
  * May use: report/base report/compare report/doctor report/elf
  *   report/export report/name report/section report/section/core
  *   report/section/cpu report/section/finding report/section/timing report/stacks report/store
- *   report/view segment util
+ *   report/view segment segment/layout util
  */
 #ifndef HP_REPORT_COMMAND_COMMAND_H
 #define HP_REPORT_COMMAND_COMMAND_H

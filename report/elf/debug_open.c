@@ -14,7 +14,6 @@
  * fcntl.h is not included: it may define open() under another name or inline.
  */
 #include <dlfcn.h>
-#include <linux/fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -22,8 +21,12 @@
 #include <unistd.h>
 
 #include "report/base/behalf.h"
+#include "util/open_mode.h"
 
 #define HP_REPLACES __attribute__((visibility("default"), used))
+
+/* For a process whose executable is another one (sampler/base/open.h). */
+HP_REPLACES int hp_debug_open(const char *path, int flags, int mode, const void *caller);
 
 HP_REPLACES int open(const char *path, int flags, ...);
 HP_REPLACES int open64(const char *path, int flags, ...) __attribute__((alias("open")));
@@ -41,18 +44,19 @@ static bool is_elfutils(const void *caller)
 	return strncmp(name, "libdw", 5) == 0 || strncmp(name, "libelf", 6) == 0;
 }
 
+int hp_debug_open(const char *path, int flags, int mode, const void *caller)
+{
+	if (!hp_open_has_mode(flags) && (flags & O_ACCMODE) == O_RDONLY && is_elfutils(caller))
+		return hp_behalf_open(path, flags);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
 int open(const char *path, int flags, ...)
 {
-	int mode = 0;
+	va_list rest;
 
-	if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE) {
-		va_list rest;
-
-		va_start(rest, flags);
-		mode = va_arg(rest, int);
-		va_end(rest);
-	} else if ((flags & O_ACCMODE) == O_RDONLY && is_elfutils(__builtin_return_address(0))) {
-		return hp_behalf_open(path, flags);
-	}
-	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	va_start(rest, flags);
+	int mode = hp_open_mode(flags, rest);
+	va_end(rest);
+	return hp_debug_open(path, flags, mode, __builtin_return_address(0));
 }

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/session/end_fork.h"
 #include "segment/clock.h"
 #include "segment/session.h"
 #include "util/tell.h"
@@ -33,6 +34,7 @@
 #define DYING_NS UINT64_C(10000000)	/* until a killed process is looked for again */
 #define READY_NS UINT64_C(1000000000)
 #define LOOK_MS 100
+#define YOUNG_NS UINT64_C(1000000000)
 #define OPTIONS_MAX 3
 
 extern char **environ;
@@ -59,6 +61,7 @@ void hp_end_init(struct hp_end *end, const struct hp_segments *segments)
 	end->segment = segments->at[0];
 	end->segments = segments;
 	end->heard = -1;
+	end->young_until_ns = hp_clock_raw_ns() + YOUNG_NS;
 }
 
 void hp_end_wait(void *word, uint32_t value, long ns)
@@ -115,35 +118,32 @@ void hp_end_folder(char folder[HP_HELPER_PATH])
 		*slash = '\0';
 }
 
-/* The report finds the segments of other levels one after another. Ours are above, see
- * level_new and withdraw. */
-static void levels_pass(const struct hp_end *end, posix_spawn_file_actions_t *actions)
+static void levels_note(const struct hp_end *end)
 {
 	char number[12];
 
-	posix_spawn_file_actions_adddup2(actions, end->segments->at[0]->fd, HP_SAMPLER_SEGMENT_FD);
-	for (uint32_t i = 1; i < end->segments->count; i++)
-		posix_spawn_file_actions_adddup2(actions, end->segments->at[i]->fd,
-						 HP_LEVEL_FD + (int)i - 1);
 	snprintf(number, sizeof(number), "%u", end->segments->count - 1);
 	setenv(HP_LEVELS_VARIABLE, number, 1);
 }
 
-/* `input` becomes its stdin unless it is -1. */
-static int spawn(const struct hp_end *end, const char *const options[OPTIONS_MAX], int input,
-		 char path[HP_HELPER_PATH], pid_t *child)
+/* The report finds the segments of other levels one after another. Ours are above, see
+ * level_new and withdraw. */
+static void levels_pass(const struct hp_end *end, posix_spawn_file_actions_t *actions)
 {
-	static char name[] = "hotpath", report[] = "report", fd[] = "--fd", number[] = "3";
-	char *arguments[4 + OPTIONS_MAX + 1] = { name, report, fd, number };
-	char folder[HP_HELPER_PATH];
+	posix_spawn_file_actions_adddup2(actions, end->segments->at[0]->fd, HP_SAMPLER_SEGMENT_FD);
+	for (uint32_t i = 1; i < end->segments->count; i++)
+		posix_spawn_file_actions_adddup2(actions, end->segments->at[i]->fd,
+						 HP_LEVEL_FD + (int)i - 1);
+	levels_note(end);
+}
+
+static int execute(const struct hp_end *end, char *const *arguments, int input, const char *path,
+		   pid_t *child)
+{
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
 
-	for (int i = 0; i < OPTIONS_MAX; i++)
-		arguments[4 + i] = (char *)(uintptr_t)options[i];
-	hp_end_folder(folder);
-	hp_session_helper_path(path, getenv("HOTPATH_BIN"), folder, name);
 	sigemptyset(&none);
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
@@ -156,6 +156,33 @@ static int spawn(const struct hp_end *end, const char *const options[OPTIONS_MAX
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return error;
+}
+
+/* `input` becomes its stdin unless it is -1. */
+static int spawn(const struct hp_end *end, const char *const options[OPTIONS_MAX], int input,
+		 char path[HP_HELPER_PATH], pid_t *child)
+{
+	static char name[] = "hotpath", report[] = "report", fd[] = "--fd", number[] = "3";
+	char *arguments[4 + OPTIONS_MAX + 1] = { name, report, fd, number };
+	char folder[HP_HELPER_PATH], object[HP_HELPER_PATH];
+	const char *bin = getenv("HOTPATH_BIN");
+
+	for (int i = 0; i < OPTIONS_MAX; i++)
+		arguments[4 + i] = (char *)(uintptr_t)options[i];
+	hp_end_folder(folder);
+	bool is_there = hp_session_helper_path(path, bin, folder, name);
+	if (is_there && hp_clock_raw_ns() < end->young_until_ns &&
+	    hp_session_helper_path(object, bin, folder, "hotpath-report.so")) {
+		levels_note(end);
+		*child = hp_end_fork(&(struct hp_end_copy){ .object = object,
+							    .program = path,
+							    .arguments = arguments,
+							    .segments = end->segments,
+							    .input = input });
+		if (*child > 0)
+			return 0;
+	}
+	return execute(end, arguments, input, path, child);
 }
 
 /* A socket, since both sides write. A message is read as a whole. */

@@ -24,6 +24,7 @@ struct hp_end {
 	const struct hp_segments *segments;	/* all of the session; the first is that one */
 	pid_t runner;	/* `hotpath run`, our parent; 0 = none */
 	volatile pid_t report;	/* 0 = none runs; read by a signal handler */
+	uint64_t young_until_ns;	/* so far a copy of us is made sooner than a program is started */
 	bool is_quiet;	/* this report replaces a file; nobody waits for it */
 	pid_t ready;	/* a report that waits to begin; 0 = none */
 	int begin;	/* our end of its socket */

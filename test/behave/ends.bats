@@ -132,7 +132,7 @@ prepared()
 {
 	since=$(date +%s)
 	while [ $(($(date +%s) - since)) -lt 3 ]; do
-		pgrep -f -P "${HOTPATH_SESSION#*:}" "report --fd 3 --ready" && break
+		pgrep -x -P "${HOTPATH_SESSION#*:}" hotpath && break
 	done
 }
 '
@@ -163,6 +163,42 @@ is_gone()
 @test "ends: the report's process is there before the end" {
 	with_prepared 'echo $one'
 	eventually is_gone "$(cat "$T/pid")"
+}
+
+@test "ends: the prepared report is a copy of the helper's process, without its descriptors and handlers" {
+	with_prepared 'readlink /proc/$one/exe; ls /proc/$one/fd | tr "\n" " "; grep SigCgt /proc/$one/status; echo $one'
+	grep -q '/hotpath-sampler$' "$T/pid"
+	grep -qE '^0 1 2 3 (4 )?SigCgt:\s0*$' "$T/pid"
+}
+
+# parts_of BROKEN - in $T/parts, with a hotpath-report.so that cannot be used.
+parts_of()
+{
+	mkdir -p "$T/parts"
+	cp --remove-destination "$HP_BUILD"/{hotpath,hotpath-run,hotpath-sampler,libhotpath.so} "$T/parts"
+	case $1 in
+	text) echo text >"$T/parts/hotpath-report.so" ;;
+	other) gcc -shared -o "$T/parts/hotpath-report.so" -x c - <<<'int hp_report_main(void) { return 3; }' ;;
+	esac
+	chmod 755 "$T/parts/hotpath-report.so"
+}
+
+@test "ends: a report that cannot be loaded into the copy is started as a program" {
+	parts_of text
+	"$T/parts/hotpath-run" true 2>"$T/report"
+	cat "$T/report"
+	[ "$(grep -c '^wall ' "$T/report")" = 1 ]
+	LD_PRELOAD=$T/parts/libhotpath.so "$(type -P true)" 2>"$T/report"
+	cat "$T/report"
+	[ "$(grep -c '^wall ' "$T/report")" = 1 ]
+	[ "$(grep -c hotpath-report "$T/report")" = 0 ]
+}
+
+@test "ends: the report of another build is not used" {
+	parts_of other
+	"$T/parts/hotpath-run" true 2>"$T/report"
+	cat "$T/report"
+	[ "$(grep -c '^wall ' "$T/report")" = 1 ]
 }
 
 @test "ends: a prepared report that was killed is replaced" {

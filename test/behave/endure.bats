@@ -221,16 +221,18 @@ teardown()
 	is_all_there
 }
 
-# Another version has another segment format: a copy gets another magic number.
+# other_version PART... - another version has another segment format: copies get another magic number.
 other_version()
 {
 	mkdir -p "$BATS_TEST_TMPDIR/bin"
 	cp "$HP_BUILD"/hotpath* "$BATS_TEST_TMPDIR/bin"
-	python3 - "$BATS_TEST_TMPDIR/bin/$1" <<-'EOF'
+	cd "$BATS_TEST_TMPDIR/bin"
+	python3 - "$@" <<-'EOF'
 		import sys
-		data = open(sys.argv[1], "rb").read()
-		assert b"HOTPATH1" in data
-		open(sys.argv[1], "wb").write(data.replace(b"HOTPATH1", b"HOTPATH0"))
+		for name in sys.argv[1:]:
+		    data = open(name, "rb").read()
+		    assert b"HOTPATH1" in data
+		    open(name, "wb").write(data.replace(b"HOTPATH1", b"HOTPATH0"))
 	EOF
 }
 
@@ -259,7 +261,7 @@ other_version()
 }
 
 @test "endure: a report command of another version says so" {
-	other_version hotpath
+	other_version hotpath hotpath-report.so
 	HOTPATH_BIN=$BATS_TEST_TMPDIR/bin LD_PRELOAD=$HP_LIB run "$T/tiny"
 	[ "$status" = 0 ]
 	[ "$output" = "hotpath: the segment is not a hotpath segment" ]

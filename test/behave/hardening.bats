@@ -11,7 +11,7 @@ load helper
 @test "hardening: the check reports missing protections" {
 	mkdir -p "$T/soft"
 	printf 'int main(void) { return 0; }' | gcc -xc -no-pie -fno-stack-protector -Wl,-z,norelro,-z,lazy,-z,execstack -o "$T/one" -
-	for name in libhotpath.so hotpath hotpath-run hotpath-live hotpath-console hotpath-sampler hotpath-samply; do
+	for name in libhotpath.so hotpath hotpath-run hotpath-live hotpath-console hotpath-sampler hotpath-report.so hotpath-samply; do
 		cp "$T/one" "$T/soft/$name"
 	done
 	run "$ROOT/scripts/check-hardening.sh" "$T/soft"

@@ -599,6 +599,11 @@ dropped()
 		esac
 		timeout 60 "$HP_BUILD/hotpath" report -f json record >"$T/report"
 		is_whole "$T/report"
+		# The program's own report, which is made in a copy of the helper.
+		timeout 60 "$HP_RUN" -f json -o "$T/report" ./app 2>"$T/err"
+		cat "$T/err"
+		is_whole "$T/report"
+		[ ! -s "$T/err" ]
 		timeout 60 "$HP_BUILD/hotpath" report --annotate twice record >"$T/lines" 2>&1 || [ $? = 1 ]
 	done
 }
