@@ -417,9 +417,9 @@ void hp_self_end(uint32_t ending, int code)
 	struct hp_process *process;
 	struct rusage usage, children = { .ru_maxrss = 0 };
 
-	/* It ends in its current segment. */
+	/* It ends in its current segment. A vfork child would enter it for its parent, with its own pid. */
 	if (ending != HP_ENDING_EXEC && ending != HP_ENDING_DROP && hp_level_is_out() &&
-	    !hp_is_confined())
+	    !hp_is_confined() && !hp_self_is_borrowed())
 		hp_self_open();
 	HP_ABOVE(end, ending == HP_ENDING_EXEC || ending == HP_ENDING_DROP);
 	if (hp_is_confined())

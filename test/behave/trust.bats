@@ -413,6 +413,30 @@ dropped()
 	done
 }
 
+@test "trust: a vfork child that ends does not enter the next segment for its parent" {
+	needs_root
+	compile vforked <<-'EOF'
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noinline)) static void worked(void) { __asm__ volatile(""); }
+		int main(void)
+		{
+			if (setuid(65534))
+				return 1;
+			if (vfork() == 0)
+				_exit(0);
+			wait(NULL);
+			for (int i = 0; i < 7; i++)
+				worked();
+			return 5;
+		}
+	EOF
+	HOTPATH_REPORT=functions-timing,processes HOTPATH_OUTPUT_FORMAT=json HOTPATH_OUTPUT_PATH=$T/vforked.json "$HP_RUN" "$T/vforked" || [ $? = 5 ]
+	jq -c '.processes.raw' "$T/vforked.json"
+	[ "$(jq -r '.processes.raw[] | "\(.runs) \(.exit_status)"' "$T/vforked.json")" = "1 5" ]
+	[ "$(counts_in "$T/vforked.json" | grep ^worked)" = "worked 7" ]
+}
+
 @test "trust: other threads follow, and only their calls in between are lost" {
 	local run before after spins told
 	needs_root
