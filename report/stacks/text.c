@@ -9,6 +9,7 @@
 #include "report/base/format.h"
 #include "report/base/memory.h"
 #include "report/name/name.h"
+#include "report/name/short.h"
 #include "report/name/wrapper.h"
 #include "report/stacks/stacks.h"
 
@@ -136,17 +137,19 @@ static void wait_write(const struct hp_stacks *stacks, uint32_t tid,
 		       const struct hp_stack_known_wait *wait, FILE *out)
 {
 	char *name = hp_text_clean(wait->holder ? name_of(stacks, wait->holder) : "");
+	char *at = hp_name_display_path(wait->holder_at ? wait->holder_at : "", 0);
 	struct hp_text_cell cell;
 
 	fprintf(out, "  %u waits for %s %s", tid, wait->kind, wait->object);
 	fprintf(out, " since %s", hp_format_time(&cell, (double)wait->since_ns));
 	if (wait->holder && wait->holder_at)
 		fprintf(out, "; held by %u%s%s, got at %s", wait->holder, *name ? " " : "", name,
-			wait->holder_at);
+			at);
 	else if (wait->holder)
 		fprintf(out, "; last used by %u%s%s", wait->holder, *name ? " " : "", name);
 	putc('\n', out);
 	free(name);
+	free(at);
 }
 
 static void holds_write(const struct hp_stack_known_thread *thread, FILE *out)
@@ -155,9 +158,11 @@ static void holds_write(const struct hp_stack_known_thread *thread, FILE *out)
 
 	for (size_t i = 0; i < thread->hold_count && i < HOLDS_SHOWN; i++) {
 		const struct hp_stack_known_hold *hold = &thread->holds[i];
+		char *at = hp_name_display_path(hold->at, 0);
 
 		fprintf(out, "  %u holds %s %s, got at %s", thread->tid, hold->kind, hold->object,
-			hold->at);
+			at);
+		free(at);
 		if (hold->since_ns)
 			fprintf(out, ", since %s", hp_format_time(&cell, (double)hold->since_ns));
 		putc('\n', out);

@@ -16,6 +16,7 @@
 #include "report/section/wait/lock_cells.h"
 #include "report/section/wait/lock_section.h"
 #include "report/section/core/list.h"
+#include "report/name/short.h"
 #include "report/base/memory.h"
 #include "segment/layout/header.h"
 
@@ -133,13 +134,22 @@ static bool is_perhaps(const struct hp_report *report, const struct hp_lock_wait
 	return false;
 }
 
+static char *place_text(struct hp_report *report, const struct hp_lock_place *place)
+{
+	char *whole = hp_lock_place_text(report, place);
+	char *text = hp_name_display_path(whole, (size_t)report->settings->name_depth);
+
+	free(whole);
+	return text;
+}
+
 static void edge_write(struct hp_report *report, const struct hp_lock_wait *wait, FILE *out)
 {
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 	const struct hp_lock_row *lock = &locks->rows[wait->lock];
 	const struct hp_lock_hold *hold = hold_for(locks, wait);
-	char *at = hp_lock_place_text(report, &wait->at);
-	char *since = hold ? hp_lock_place_text(report, &hold->at) : NULL;
+	char *at = place_text(report, &wait->at);
+	char *since = hold ? place_text(report, &hold->at) : NULL;
 
 	if (hold)
 		fprintf(out, "thread %u waits for %s at %s,\n          which thread %u got at %s\n",
