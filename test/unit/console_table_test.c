@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/console/draw/draw.h"
 #include "live/console/state/cell.h"
 #include "live/console/state/table.h"
 #include "live/console/state/text.h"
@@ -73,6 +74,19 @@ TEST(console, both_ends_of_a_name_are_seen)
 	CHECK_STR(room, "std::co…:insert");
 	hp_console_fit(room, sizeof(room), "std::collections", 8, HP_CUT_END, false);
 	CHECK_STR(room, "std::co~");
+}
+
+TEST(console, a_call_path_keeps_its_function)
+{
+	char *name = hp_draw_name("main shop.c:99 (std::operator+)", 20);
+
+	CHECK(!name);	/* cut at its end instead */
+	name = hp_draw_name("shop::find(int) (shop.c:12)", 20);
+	CHECK_STR(name, "shop::find");
+	free(name);
+	name = hp_draw_name("void (anonymous namespace)::find(int)", 20);
+	CHECK(name && strstr(name, "find"));
+	free(name);
 }
 
 TEST(console, words_are_the_numbers_that_they_stand_for)

@@ -19,6 +19,13 @@
 void hp_draw_table(struct hp_table *table, struct hp_area area, bool has_focus, struct hp_app *app,
 		   struct hp_area *rows);
 
+/*
+ * A fresh copy of a name as in tables, truncated to the width. A source
+ * location after the name is dropped if both do not fit. NULL: use the text as
+ * it is, since it isn't a C++ or Rust name, or a path, which is cut at its end.
+ */
+char *hp_draw_name(const char *text, int width);
+
 /* One line, or more: CPU, bytes, waits side by side. */
 void hp_draw_trend(const struct hp_app *app, int y, int height);
 

@@ -213,18 +213,30 @@ static const char *mark_of(const struct hp_table_row *row)
 	return !row->has_children ? "  " : row->is_open ? "▾ " : "▸ ";
 }
 
-/*
- * A fresh copy of a name as in tables, truncated to the width. A source
- * location after the name is dropped if both do not fit. NULL: use the text as
- * it is, since it isn't a C++ or Rust name, or a path, which is cut at its end.
- */
-static char *name_fitted(const char *text, int width)
+/* "main shop.c:99 (std::operator+)": what it calls, after its own name; parameters have no blank. */
+static bool has_callee(const char *text)
+{
+	size_t at = strlen(text);
+	int depth = 0;
+
+	if (!at || text[at - 1] != ')')
+		return false;
+	while (at > 0) {
+		at--;
+		depth += (text[at] == ')') - (text[at] == '(');
+		if (depth == 0)
+			return at > 0 && text[at - 1] == ' ';
+	}
+	return false;
+}
+
+char *hp_draw_name(const char *text, int width)
 {
 	char *name, *fitted;
 	const char *place = strstr(text, ") ("), *open = strchr(text, '(');
 	bool has_parameters = open > text && open[-1] != ' ';
 
-	if (strstr(text, " ← ") || (place && hp_width(text) <= width) ||
+	if (strstr(text, " ← ") || (place ? hp_width(text) <= width : has_callee(text)) ||
 	    (!has_parameters && !strstr(text, "::")))
 		return NULL;
 	name = hp_xstrdup(text);
@@ -248,8 +260,8 @@ static void cell_draw(const struct hp_table *table, const struct hp_table_row *r
 
 	hp_table_cell(table, row, column, text);
 	if (hp_kind_is_text(kind) && !row->frame)
-		fitted = name_fitted(hp_table_name(row, column, text),
-				     at.width - (is_node ? indent_of(table, row) : 0));
+		fitted = hp_draw_name(hp_table_name(row, column, text),
+				      at.width - (is_node ? indent_of(table, row) : 0));
 	if (ink == HP_INK_PLAIN && kind == HP_KIND_SHARE)
 		ink = hp_ink_of_share(hp_table_share(table, row));
 	else if (ink == HP_INK_PLAIN && kind == HP_KIND_TEXT)
