@@ -474,7 +474,26 @@ static bool is_taken_apart(const char *name)
 	       strstr(name, " [clone ") || without_clone(name, strlen(name)) < strlen(name);
 }
 
-/* The suffix of a name: a stub, or a part of a coroutine. */
+/* Where details begin that tell rows of one name apart: "wait(long) (0x12) (#2)". */
+static size_t details_at(const char *name)
+{
+	const char *at = name, *start = NULL;
+	int depth = 0;
+
+	while (*at) {
+		if (depth == 0 && starts_with(at, " (")) {
+			start = start ? start : at;
+			at = bracket_end(name, at + 1);
+			at += *at != 0;
+			continue;
+		}
+		start = NULL;
+		at += hp_name_step(name, at, &depth);
+	}
+	return (size_t)((start ? start : at) - name);
+}
+
+/* The suffix of a name: a stub, a part of a coroutine, or details. */
 static size_t tail_at(const char *name)
 {
 	static const char *const tails[] = { "@plt", " [clone .actor]", " [clone .destroy]" };
@@ -484,7 +503,7 @@ static size_t tail_at(const char *name)
 		if (size > strlen(tails[i]) &&
 		    strcmp(name + size - strlen(tails[i]), tails[i]) == 0)
 			return size - strlen(tails[i]);
-	return size;
+	return details_at(name);
 }
 
 /*

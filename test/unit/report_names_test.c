@@ -165,3 +165,21 @@ TEST(names, real_ones_at_three_widths)
 		free(display);
 	}
 }
+
+TEST(names, details_of_rows_of_one_name_are_kept)
+{
+	static const char *const texts[][2] = {
+		{ "os::PlatformMonitor::wait(long) (0xc37680)",
+		  "PlatformMonitor::wait (0xc37680)" },
+		{ "os::Monitor::wait (Monitor(int)) (#2)", "Monitor::wait (Monitor(int)) (#2)" },
+		{ "int (anonymous namespace)::next(int)", "next" },
+		{ "worker (tid 12)", "worker (tid 12)" },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char *display = hp_name_display(texts[i][0], 2, HP_NAME_SHORT);
+
+		CHECK_STR(display, texts[i][1]);
+		free(display);
+	}
+}
