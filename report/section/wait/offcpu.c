@@ -123,15 +123,18 @@ static char *bursts_text(struct hp_report *report)
 {
 	const struct hp_model_sampling *sampling = &report->model.sampling;
 	const struct hp_bursts *bursts = &sampling->bursts;
-	struct hp_text_cell error, covered, share;
+	struct hp_text_cell cell, covered, share;
+	double error_ns = hp_sampling_burst_error(bursts, bursts->blocked_ns, bursts->squares);
+	char error[64] = "";
 
 	if (!sampling->has_bursts || !bursts->count || !bursts->covered_ns)
 		return hp_xstrdup("");
+	/* Bursts that saw no wait do not tell how far they are off. */
+	if (error_ns > 0)
+		snprintf(error, sizeof(error), ", \302\261%s", hp_format_time(&cell, error_ns));
 	return hp_xprintf(
-		", \302\261%s: threads switched so often that waits below 1 ms were "
-		"recorded for %s of %s",
-		hp_format_time(&error, hp_sampling_burst_error(bursts, bursts->blocked_ns,
-							       bursts->squares)),
+		"%s: threads switched so often that waits below 1 ms were recorded for %s of %s",
+		error,
 		hp_format_percent(&share,
 				  100 * (double)bursts->taken_ns / (double)bursts->covered_ns, 1),
 		hp_format_time(&covered, (double)bursts->covered_ns));
