@@ -241,7 +241,7 @@ static void parts_put(struct hp_kept_writer *writer, const struct hp_kept_source
 	}
 }
 
-/* A report about the past needs two words of the data after the header: */
+/* A report about the past needs three words of the data after the header: */
 static void ticking_put(struct hp_kept_writer *writer, const struct hp_kept_source *source)
 {
 	struct hp_ticking ticking, kept = { .low_hz = 0 };
@@ -249,6 +249,7 @@ static void ticking_put(struct hp_kept_writer *writer, const struct hp_kept_sour
 	memcpy(&ticking, (const char *)source->segment->header + HP_TICKING_AT, sizeof(ticking));
 	kept.low_hz = ticking.low_hz;
 	kept.first_hz = ticking.first_hz;
+	kept.trouble = ticking.trouble;
 	lines_put(writer, HP_TICKING_AT, (const char *)&kept, sizeof(kept));
 }
 

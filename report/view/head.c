@@ -417,6 +417,10 @@ static void unsampled_write(struct hp_report *report, FILE *out)
 			"note      no CPU samples: the first process ended too early, the others "
 			"took %s\n",
 			hp_format_time(&whole, (double)report->model.cpu_ns));
+	if (report->model.sampling.is_there &&
+	    report->model.sampling.record.fault == HP_SAMPLING_SAMPLY_FAILED)
+		fputs("note      samply took no CPU samples: see hotpath report --report functions-cpu\n",
+		      out);
 	if (missed_ns && report->model.sampling.record.samples)
 		fprintf(out, "note      %s of %s CPU time%s had no sample: cpu shares exclude it\n",
 			hp_format_time(&missed, (double)missed_ns),

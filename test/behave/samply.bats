@@ -172,6 +172,10 @@ says()
 @test "samply: errors are reported with their remedy" {
 	with_fake HOTPATH_SAMPLY_BIN=/nowhere/samply "$HP_RUN" "$T/work" 100
 	says "cannot start samply \(/nowhere/samply\): No such file.*cargo install --locked samply"
+	"$HP_BUILD/hotpath" report --report functions-cpu >"$T/kept"
+	grep -q 'HOTPATH_CPU=samply: cannot start samply (/nowhere/samply): ' "$T/kept"
+	"$HP_BUILD/hotpath" report --report short >"$T/kept"
+	grep -q '^note  *samply took no CPU samples: see hotpath report --report functions-cpu$' "$T/kept"
 	with_fake HOTPATH_SAMPLY_WRAPPER_BIN=/nowhere "$HP_RUN" "$T/work" 100
 	says "the worker of samply was not started.*No such file"
 	with_fake HOTPATH_SAMPLY_BIN="$T/refuser" "$HP_RUN" "$T/work" 100
