@@ -29,6 +29,15 @@ static struct hp_bursts *record_new(struct hp_samples *samples)
 	return record;
 }
 
+static void period_begin(struct hp_bursting *burst, uint64_t now_ns)
+{
+	burst->on_ns = now_ns;
+	burst->before = *burst->record;
+	for (uint32_t i = 0; i < burst->node_room; i++)
+		if (burst->nodes[i].guess)
+			burst->nodes[i].before = *burst->nodes[i].guess;
+}
+
 bool hp_burst_on(struct hp_samples *samples, uint64_t now_ns)
 {
 	struct hp_bursting *burst = &samples->burst;
@@ -43,28 +52,12 @@ bool hp_burst_on(struct hp_samples *samples, uint64_t now_ns)
 		return false;
 	burst->is_on = true;
 	burst->is_running = false;
-	burst->on_ns = now_ns;
 	burst->from_ns = 0;
 	burst->wait_count = 0;
+	period_begin(burst, now_ns);
 	/* Threads that already wait are tracked from here on. */
 	hp_burst_follow(samples, now_ns);
 	return true;
-}
-
-void hp_burst_finish(struct hp_samples *samples, uint64_t now_ns)
-{
-	struct hp_bursting *burst = &samples->burst;
-
-	hp_burst_settle(samples);
-	burst->record->on_ns =
-		burst->earlier_ns + (now_ns > burst->on_ns ? now_ns - burst->on_ns : 0);
-}
-
-void hp_burst_off(struct hp_samples *samples, uint64_t now_ns)
-{
-	hp_burst_finish(samples, now_ns);
-	samples->burst.earlier_ns = samples->burst.record->on_ns;
-	samples->burst.is_on = false;
 }
 
 void hp_burst_release(struct hp_bursting *burst)
@@ -148,14 +141,19 @@ static struct hp_burst_wait *wait_new(struct hp_bursting *burst)
 	return wait;
 }
 
-/* A tracked wait has ended at that time; it is kept for a note that may have more details. */
-static void followed_end(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t in_ns)
+/*
+ * A tracked wait has ended at that time; it is kept for a note that may have more details. If the
+ * end is a guess, it is later than `seen_ns`.
+ */
+static void followed_end(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t in_ns,
+			 uint64_t seen_ns)
 {
 	struct hp_burst_wait *wait = wait_new(&samples->burst);
 
 	if (wait) {
 		wait->out_ns = thread->out_ns;
 		wait->in_ns = in_ns;
+		wait->seen_ns = seen_ns;
 		wait->tid = thread->tid;
 		wait->pid = thread->pid;
 		/* It returned before the scan, which saw another wait. */
@@ -179,7 +177,8 @@ static void thread_follow(struct hp_samples *samples, struct hp_wait_thread *thr
 	}
 	followed_end(samples, thread,
 		     thread->slices_ns ? thread->slices_ns + (now_ns - thread->slices_ns) / 2
-				       : now_ns);
+				       : now_ns,
+		     thread->slices_ns);
 }
 
 static void wait_follow(struct hp_burst_wait *wait, uint64_t now_ns)
@@ -246,7 +245,7 @@ void hp_burst_in(struct hp_samples *samples, struct hp_wait_thread *thread, uint
 	if (!thread->out_ns || now_ns <= thread->out_ns)
 		return;
 	if (!burst->is_running || thread->slices_ns) {
-		followed_end(samples, thread, now_ns);
+		followed_end(samples, thread, now_ns, 0);
 		return;
 	}
 	/* The events of some threads are enabled before those of all. */
@@ -290,10 +289,13 @@ bool hp_burst_end(struct hp_samples *samples)
 
 /* ---- notes ---- */
 
+/* The end of a wait that was tracked is a guess, and may be later than that of its call. */
 static bool is_in(const struct hp_burst_wait *wait, const struct hp_burst_note *note)
 {
+	uint64_t end_ns = wait->seen_ns ? wait->seen_ns : wait->in_ns;
+
 	return wait->tid == note->tid && wait->out_ns >= note->begin_ns &&
-	       (!wait->in_ns || wait->in_ns <= note->end_ns + HP_BURST_LONG_NS / 8) &&
+	       (!wait->in_ns || end_ns <= note->end_ns + HP_BURST_LONG_NS / 8) &&
 	       wait->out_ns < note->end_ns;
 }
 
@@ -436,4 +438,87 @@ void hp_burst_settle(struct hp_samples *samples)
 	burst->record->taken_ns += burst->take_ns - burst->from_ns;
 	burst->record->outs += (uint64_t)burst->all_outs * burst->weight;
 	burst->from_ns = 0;
+}
+
+/* ---- the end of a period ---- */
+
+struct growth {
+	double more;	/* of what the period's bursts added */
+	double unsure;	/* the part of it that is as wrong as it may be */
+};
+
+/* What one of the period's sums grows by. */
+static uint64_t grown(uint64_t now, uint64_t before, double more)
+{
+	return (uint64_t)(int64_t)((double)(now - before) * more);
+}
+
+/*
+ * Squares of what grows by a factor grow by its square. Half of a 95 % interval is about two
+ * standard deviations.
+ */
+static uint64_t squares_grown(const struct growth *by, uint64_t squares, uint64_t ns)
+{
+	double unsure_us = (double)ns / 1000 * by->unsure / 2;
+
+	return (uint64_t)(int64_t)((double)squares * ((1 + by->more) * (1 + by->more) - 1) +
+				   unsure_us * unsure_us);
+}
+
+static void guess_grow(struct hp_samples *samples, const struct hp_burst_node *node,
+			  const struct growth *by)
+{
+	struct hp_guess *guess = node->guess;
+	const struct hp_guess *before = &node->before;
+	uint64_t waits = grown(guess->waits, before->waits, by->more);
+	uint64_t ns = grown(guess->blocked_ns, before->blocked_ns, by->more);
+
+	guess->squares += squares_grown(by, guess->squares - before->squares,
+					guess->blocked_ns - before->blocked_ns);
+	guess->waits += waits;
+	guess->blocked_ns += ns;
+	blocked_add(samples, guess->node, waits, ns);
+	samples->burst.record->blocked_ns += ns;
+}
+
+static void stretch(struct hp_samples *samples, uint64_t now_ns)
+{
+	struct hp_bursting *burst = &samples->burst;
+	struct hp_bursts *record = burst->record;
+	const struct hp_bursts *before = &burst->before;
+	int64_t covered_ns, owed_ns;
+	struct growth by;
+
+	covered_ns = (int64_t)(record->covered_ns - before->covered_ns);
+	if (covered_ns <= 0 || now_ns <= burst->on_ns)
+		return;
+	owed_ns = (int64_t)(now_ns - burst->on_ns) - covered_ns;
+	record->covered_ns += (uint64_t)owed_ns;
+	by.more = (double)owed_ns / (double)covered_ns;
+	by.unsure = owed_ns > (int64_t)HP_BURST_SLOT_NS
+			    ? (double)(owed_ns - (int64_t)HP_BURST_SLOT_NS) / (double)covered_ns
+			    : 0;
+	record->squares += squares_grown(&by, record->squares - before->squares,
+					 record->blocked_ns - before->blocked_ns);
+	record->outs += grown(record->outs, before->outs, by.more);
+	for (uint32_t i = 0; i < burst->node_room; i++)
+		if (burst->nodes[i].guess)
+			guess_grow(samples, &burst->nodes[i], &by);
+}
+
+void hp_burst_finish(struct hp_samples *samples, uint64_t now_ns)
+{
+	struct hp_bursting *burst = &samples->burst;
+
+	hp_burst_settle(samples);
+	stretch(samples, now_ns);
+	burst->record->on_ns =
+		burst->earlier_ns + (now_ns > burst->on_ns ? now_ns - burst->on_ns : 0);
+}
+
+void hp_burst_off(struct hp_samples *samples, uint64_t now_ns)
+{
+	hp_burst_finish(samples, now_ns);
+	samples->burst.earlier_ns = samples->burst.record->on_ns;
+	samples->burst.is_on = false;
 }

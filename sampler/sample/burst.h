@@ -39,7 +39,7 @@ struct hp_burst_wait {
 	uint64_t out_ns;
 	uint64_t in_ns;
 	uint64_t slices;	/* of the thread, when it was last seen waiting, */
-	uint64_t seen_ns;	/* which was then; 0 = not yet */
+	uint64_t seen_ns;	/* which was then; 0 = not yet, or its end was recorded */
 	uint32_t tid;
 	uint32_t pid;
 	uint32_t node;
@@ -49,13 +49,15 @@ struct hp_burst_wait {
 struct hp_burst_node {
 	struct hp_guess *guess;	/* NULL = none yet */
 	uint64_t added_ns;	/* by the present burst */
+	struct hp_guess before;	/* the guess when the present period began */
 };
 
 struct hp_bursting {
 	struct hp_bursts *record;	/* NULL = there were never any bursts */
 	bool is_on;
 	bool is_running;	/* a burst is */
-	uint64_t on_ns;	/* since when is_on */
+	uint64_t on_ns;	/* since when is_on: the present period, */
+	struct hp_bursts before;	/* and the record then */
 	uint64_t earlier_ns;	/* for how long it was before */
 	uint64_t from_ns;	/* of the newest burst: its start, 0 = none, or it has no result, */
 	uint64_t take_ns;	/* the end of the take */
@@ -78,7 +80,11 @@ struct hp_bursting {
 bool hp_burst_on(struct hp_samples *samples, uint64_t now_ns);
 /* All switches are recorded again. */
 void hp_burst_off(struct hp_samples *samples, uint64_t now_ns);
-/* The session has ended. */
+void hp_burst_off(struct hp_samples *samples, uint64_t now_ns);
+/*
+ * The session has ended, or may go on without its root. The period's bursts stand for all of it: also
+ * for slots without a burst, while the helper had no CPU, and no longer than until now.
+ */
 void hp_burst_finish(struct hp_samples *samples, uint64_t now_ns);
 void hp_burst_release(struct hp_bursting *burst);
 

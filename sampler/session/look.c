@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/base/slice.h"
 #include "segment/clock.h"
 #include "segment/layout/process.h"
 #include "segment/mark.h"
@@ -32,7 +33,6 @@
 #define TRIES 3	/* attempts to read a hold and the time together */
 #define NEAR_TICKS 4096	/* which are together if this close */
 #define STACK_SIZE (64 << 10)
-#define SLICE_NS 100000	/* of the processor: a short slice is scheduled soon (Linux 6.12) */
 
 static pthread_mutex_t pause_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -274,24 +274,6 @@ static void look_while_needed(struct hp_look *look, struct hp_looks *looks, stru
 	}
 }
 
-/* A short slice, so that a computing thread does not delay scans. */
-static void ask_for_short_slices(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} attributes = { .size = sizeof(attributes), .runtime = SLICE_NS };
-
-	if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) < 0 ||
-	    attributes.policy != 0)
-		return;
-	attributes.runtime = SLICE_NS;
-	syscall(SYS_sched_setattr, 0, &attributes, 0);
-}
-
 static void *look_for_ever(void *argument)
 {
 	const struct hp_segment *segment = argument;
@@ -299,7 +281,7 @@ static void *look_for_ever(void *argument)
 	struct hp_look look = { .segment = segment, .random = hp_clock_raw_ns() };
 	struct rhythm rhythm = { .gap_ns = GAP_MIN_NS };
 
-	ask_for_short_slices();
+	hp_slice_shorten(true);	/* a computing thread does not delay scans */
 	for (;;) {
 		if (atomic_load_explicit(&looks->asked, memory_order_acquire))
 			look_while_needed(&look, looks, &rhythm);

@@ -6,6 +6,7 @@
 
 #include <sys/ioctl.h>
 
+#include "sampler/base/slice.h"
 #include "sampler/sample/open.h"
 #include "sampler/sample/outside.h"
 #include "sampler/session/perf_crowd.h"
@@ -106,6 +107,7 @@ static void on(struct hp_perf *perf, uint64_t switches_ns)
 
 	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
 	b->is_on = true;
+	hp_slice_shorten(true);
 	if (!hp_perf_wide(perf))
 		open_threads(perf);
 	else
@@ -135,6 +137,7 @@ static void off(struct hp_perf *perf)
 	hp_offcpu_notes_read(&perf->notes, UINT64_MAX);
 	hp_burst_off(&perf->samples, hp_clock_raw_ns());
 	perf->burst.is_on = false;
+	hp_slice_shorten(false);
 	open_threads(perf);
 	notes_ask(perf, !perf->has_kernel);
 	perf->look_ns = hp_clock_raw_ns();

@@ -213,6 +213,88 @@ TEST(burst, the_next_burst_stands_for_one_that_lost_records)
 	end();
 }
 
+/* A burst with one wait. */
+static void burst_at(uint64_t from_ns, uint64_t took_ns)
+{
+	hp_burst_begin(&samples, from_ns, PARTS, 1);
+	out(TID, from_ns + MS);
+	in(TID, from_ns + MS + took_ns);
+	CHECK(hp_burst_end(&samples));
+	hp_burst_settle(&samples);
+}
+
+TEST(burst, bursts_stand_for_the_slots_that_had_none)
+{
+	double short_ns, long_ns;
+
+	begin();
+	for (uint64_t i = 0; i < 4; i++)
+		burst_at(START + i * HP_BURST_SLOT_NS, 10 * US);
+	hp_burst_finish(&samples, START + 5 * HP_BURST_SLOT_NS);
+	const struct hp_bursts *bursts = samples.burst.record;
+	CHECK_EQ(bursts->covered_ns, 5 * HP_BURST_SLOT_NS);
+	CHECK_EQ(none()->waits, 5 * PARTS);
+	CHECK_EQ(none()->blocked_ns, 5 * PARTS * 10 * US);
+	CHECK_EQ(samples.record->blocked_ns, none()->blocked_ns);
+	CHECK_EQ(bursts->blocked_ns, none()->blocked_ns);
+	CHECK_EQ(samples.burst.newest->guesses[0].blocked_ns, none()->blocked_ns);
+	CHECK_EQ(samples.burst.newest->guesses[0].squares, bursts->squares);
+	short_ns = hp_sampling_burst_error(bursts, bursts->blocked_ns, bursts->squares);
+	/* Nothing is known of a long time without bursts: what it adds may be wrong by as much. */
+	hp_burst_finish(&samples, START + 20 * HP_BURST_SLOT_NS);
+	CHECK_EQ(bursts->covered_ns, 20 * HP_BURST_SLOT_NS);
+	CHECK_EQ(none()->blocked_ns, 20 * PARTS * 10 * US);
+	long_ns = hp_sampling_burst_error(bursts, bursts->blocked_ns, bursts->squares);
+	CHECK(short_ns < 1e3 * PARTS);
+	CHECK(long_ns > 14.0 * PARTS * 1e4);
+	end();
+}
+
+TEST(burst, bursts_stand_for_no_time_after_the_end)
+{
+	begin();
+	burst_at(START, 10 * US);
+	burst_at(START + HP_BURST_SLOT_NS, 10 * US);
+	hp_burst_finish(&samples, START + HP_BURST_SLOT_NS + HP_BURST_SLOT_NS / 2);
+	CHECK_EQ(samples.burst.record->covered_ns, HP_BURST_SLOT_NS + HP_BURST_SLOT_NS / 2);
+	CHECK_EQ(none()->waits, PARTS * 3 / 2);
+	CHECK_EQ(none()->blocked_ns, PARTS * 3 / 2 * 10 * US);
+	end();
+}
+
+TEST(burst, earlier_periods_keep_their_sums)
+{
+	begin();
+	burst_at(START, 10 * US);
+	hp_burst_off(&samples, START + HP_BURST_SLOT_NS);
+	uint64_t first_ns = none()->blocked_ns;
+	CHECK_EQ(first_ns, PARTS * 10 * US);
+	CHECK(hp_burst_on(&samples, START + 1000 * MS));
+	burst_at(START + 1000 * MS, 20 * US);
+	hp_burst_finish(&samples, START + 1000 * MS + 2 * HP_BURST_SLOT_NS);
+	CHECK_EQ(none()->blocked_ns, first_ns + PARTS * 2 * 20 * US);
+	CHECK_EQ(samples.burst.record->covered_ns, 3 * HP_BURST_SLOT_NS);
+	end();
+}
+
+/* Nobody has this number, so the wait seems to have ended by the first check. */
+TEST(burst, a_guessed_end_after_that_of_its_call_belongs_to_it)
+{
+	begin();
+	hp_burst_begin(&samples, START, PARTS, 1);
+	out(NOBODY, START + MS);
+	CHECK(hp_burst_end(&samples));
+	struct hp_burst_wait *wait = &samples.burst.waits[0];
+	wait->seen_ns = START + 10 * MS;
+	hp_burst_follow(&samples, START + 30 * MS);
+	CHECK_EQ(wait->in_ns, START + 20 * MS);
+	note(NOBODY, START + 15 * MS, 14 * MS + 1, 1);
+	hp_burst_settle(&samples);
+	CHECK_EQ(none()->waits, 1);
+	CHECK_EQ(none()->blocked_ns, 14 * MS + 1);
+	end();
+}
+
 TEST(burst, nothing_counts_that_began_behind_the_take)
 {
 	begin();
