@@ -13,16 +13,19 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/guest/above.h"
 #include "preload/guest/confine.h"
+#include "preload/guest/kernel_call.h"
 #include "preload/guest/say.h"
 #include "preload/guest/self.h"
 #include "preload/thread/module.h"
 #include "segment/rights.h"
 #include "segment/segment.h"
+#include "segment/session.h"
 
 enum place { INSIDE = 0, OUT, ALONE };	/* ALONE: out, permanently */
 
@@ -81,9 +84,12 @@ void hp_level_taint(void)
 				      memory_order_relaxed);
 }
 
+/* A process that is out permanently may drop more privileges. */
 void hp_level_leaves(void)
 {
-	atomic_store(&place, OUT);
+	uint32_t before = INSIDE;
+
+	atomic_compare_exchange_strong(&place, &before, OUT);
 }
 
 void hp_level_left(void)
@@ -114,6 +120,22 @@ static void hand_over(const struct hp_header *from, struct hp_header *to)
 	__atomic_store_n(&to->cost_timed, from->cost_timed, __ATOMIC_RELEASE);
 }
 
+/* The helper's socket is found by name in its own network namespace only. */
+static void say_alone(int error)
+{
+	uint32_t helper = __atomic_load_n(&hp_segment.header->sampler_pid, __ATOMIC_RELAXED);
+	bool is_elsewhere = error == -ECONNREFUSED && helper && !(helper & HP_SAMPLER_DIED);
+	char name[16] = "";
+
+	hp_kernel_call(SYS_prctl, PR_GET_NAME, (long)name, 0);
+	hp_say(name, " is no longer recorded since it dropped privileges: ",
+	       error == -ENOMEM ? "no addresses"
+	       : is_elsewhere	? "the session's helper is in another network namespace; start "
+				  "hotpath-run in this one"
+				: "the helper process provides no segment",
+	       NULL);
+}
+
 bool hp_level_enter(void)
 {
 	struct hp_header before;
@@ -129,9 +151,7 @@ bool hp_level_enter(void)
 	error = hp_above.enter();
 	if (error) {
 		atomic_store(&place, ALONE);
-		hp_say("no longer recorded after it dropped privileges: ",
-		       error == -ENOMEM ? "no addresses" : "the helper process provides no segment",
-		       NULL);
+		say_alone(error);
 		return false;
 	}
 	hand_over(&before, hp_segment.header);

@@ -489,6 +489,7 @@ dropped()
 	for run in "${runs[@]}"; do
 		dropped nowhere
 		[ "$(grep -c 'no longer recorded' "$T/err")" = 1 ]
+		grep -q "^hotpath: drop is no longer recorded .*: the session's helper is in another network namespace; " "$T/err"
 		[ -z "$after" ]
 	done
 }
