@@ -61,18 +61,38 @@ uint32_t hp_heap_allocator(void)
 	return allocator;
 }
 
+static bool is_unseen(uint32_t kind)
+{
+	return kind == HP_ALLOCATOR_INSIDE || kind == HP_ALLOCATOR_BEFORE;
+}
+
+static bool is_same_file(uint64_t offset)
+{
+	const struct hp_text *text = hp_segment_at(&hp_segment, offset, sizeof(*text));
+	size_t length = allocator_file ? strlen(allocator_file) : 0;
+
+	return text && text->length == length &&
+	       hp_segment_at(&hp_segment, offset, sizeof(*text) + length) &&
+	       memcmp(text->bytes, allocator_file, length) == 0;
+}
+
+/* The record may be that of an ended process whose blocks were not seen: that stays known. */
 static void note_allocator(void)
 {
 	struct hp_process *process;
+	uint32_t before, kind;
 
 	if (!hp_self_open())
 		return;
 	process = hp_self->process;
-	if (process->allocator == allocator)
+	before = process->allocator;
+	kind = before & ~HP_ALLOCATOR_EARLIER;
+	if (kind == allocator && (!is_unseen(kind) || is_same_file(process->allocator_file)))
 		return;
 	process->allocator_file =
 		allocator_file ? hp_text_new(allocator_file, strlen(allocator_file)) : 0;
-	process->allocator = allocator;
+	process->allocator = allocator | (is_unseen(kind) ? HP_ALLOCATOR_EARLIER
+							  : before & HP_ALLOCATOR_EARLIER);
 }
 
 /*
@@ -116,7 +136,7 @@ static void configure(const struct hp_settings *settings, bool is_first)
 	hp_path_begin();
 	allocator = hp_allocator_kind(&allocator_file);
 	/* Nobody will request a block from us, so it is recorded here. */
-	if (allocator == HP_ALLOCATOR_INSIDE || allocator == HP_ALLOCATOR_BEFORE)
+	if (is_unseen(allocator))
 		note_allocator();
 	if (!hp_shadow_init(allocator == HP_ALLOCATOR_GLIBC)) {
 		hp_heap_is_wanted = false;

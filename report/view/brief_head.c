@@ -12,6 +12,7 @@
 #include "report/section/answer/answer.h"
 #include "report/section/cpu/cpu.h"
 #include "report/section/finding/finding.h"
+#include "report/section/memory/section.h"
 #include "report/section/thread/process.h"
 #include "report/section/timing/function.h"
 #include "report/view/brief_part.h"
@@ -298,6 +299,20 @@ static void notes_write(struct hp_report *report, const struct hp_look *look, FI
 	free(text);
 }
 
+/* Programs of the run whose blocks could not be recorded. */
+static void unseen_write(struct hp_report *report, const struct hp_look *look, FILE *out)
+{
+	char *unseen = hp_alloc_unseen_text(report), *text;
+
+	if (!unseen)
+		return;
+	text = hp_xprintf("the heap's figures are %s", unseen);
+	fprintf(out, LABEL, "note");
+	hp_part_wrapped_write(text, LABEL_WIDTH, look, out);
+	free(text);
+	free(unseen);
+}
+
 /* A script around the program, say. */
 static void launch_write(const struct hp_answer_launch *launch, const struct hp_look *look,
 			 FILE *out)
@@ -350,6 +365,8 @@ void hp_part_head_write(struct hp_report *report, const struct hp_look *look, FI
 	launch_write(&answer->launch, look, out);
 	crowded_write(&report->model, answer, look, out);
 	notes_write(report, look, out);
+	if (answer->has_heap)
+		unseen_write(report, look, out);
 }
 
 /* --- the last lines --- */

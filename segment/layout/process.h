@@ -136,6 +136,8 @@ enum hp_allocator_kind {
 
 /* Of earlier libraries: it has its own operator new, and those blocks weren't seen. */
 #define HP_ALLOCATOR_NEW (UINT32_C(1) << 8)
+/* An earlier process of the record had a malloc that we did not see. */
+#define HP_ALLOCATOR_EARLIER (UINT32_C(1) << 9)
 
 /* A text, 0-terminated, padded to HP_LINE as every record. */
 struct hp_text {

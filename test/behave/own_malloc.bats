@@ -95,3 +95,14 @@ setup_file()
 	[ "$status" = 3 ]
 	[ "$output" = "1000 1" ]
 }
+
+@test "beside other programs: the heap's totals are of those, and a note says whose are missing" {
+	HOTPATH_REPORT=short HOTPATH_SEGMENT_PATH=$T/seg "$HP_RUN" sh -c "'$T/own' >/dev/null; sed --version >/dev/null" 2>"$T/err"
+	cat "$T/err"
+	tr '\n' ' ' <"$T/err" | tr -s ' ' | grep -q "the heap's figures are without the blocks of own, whose malloc is linked statically"
+	"$HP_BUILD/hotpath" report -r alloc-sites "$T/seg" | tr '\n' ' ' | tr -s ' ' | grep -q 'without the blocks of own, whose malloc is linked statically'
+	"$HP_BUILD/hotpath" report -r alloc-sites -f json "$T/seg" | jq -e '.alloc_sites | .allocated_count > 0 and (.unseen_allocator | endswith("/own"))'
+	# Nobody's are missing without it.
+	HOTPATH_REPORT=short HOTPATH_OUTPUT_PATH=$T/all "$HP_RUN" sh -c 'sed --version >/dev/null'
+	run ! grep 'without the blocks' "$T/all"
+}

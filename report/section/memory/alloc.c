@@ -384,6 +384,34 @@ static uint64_t steps_now(struct build *b, uint64_t heap)
 	return there ? atomic_load_explicit(&there->steps, memory_order_acquire) : 0;
 }
 
+static char *allocator_file(struct build *b, const struct hp_process *process)
+{
+	return process->allocator_file ? hp_label_text(&b->model->reader, process->allocator_file)
+				       : NULL;
+}
+
+/* Blocks of the process, or of an earlier one of its record, are in no figure. */
+static void read_unseen(struct build *b, const struct hp_process *process)
+{
+	uint32_t kind = process->allocator & ~(HP_ALLOCATOR_NEW | HP_ALLOCATOR_EARLIER);
+	bool is_unseen = kind == HP_ALLOCATOR_INSIDE || kind == HP_ALLOCATOR_BEFORE;
+	struct hp_alloc *alloc = b->alloc;
+	char *file;
+
+	alloc->has_unseen_more |= (process->allocator & HP_ALLOCATOR_EARLIER) != 0;
+	if (!is_unseen)
+		return;
+	file = allocator_file(b, process);
+	if (!alloc->unseen_kind) {
+		alloc->unseen_kind = kind;
+		alloc->unseen_file = file;
+		return;
+	}
+	alloc->has_unseen_more |=
+		!file || !alloc->unseen_file || strcmp(file, alloc->unseen_file) != 0;
+	free(file);
+}
+
 static void read_process(struct build *b, const struct hp_process *process)
 {
 	struct hp_alloc_peak peak = { .epoch = process->heap_epoch,
@@ -393,14 +421,13 @@ static void read_process(struct build *b, const struct hp_process *process)
 	b->alloc->is_recorded |= process->heaps != 0;
 	if (process->allocator &&
 	    (!b->alloc->allocator || process->pid == b->model->reader.header.root_pid)) {
-		b->alloc->allocator = process->allocator & ~HP_ALLOCATOR_NEW;
+		b->alloc->allocator =
+			process->allocator & ~(HP_ALLOCATOR_NEW | HP_ALLOCATOR_EARLIER);
 		b->alloc->has_new = process->allocator & HP_ALLOCATOR_NEW;
 		free(b->alloc->allocator_file);
-		b->alloc->allocator_file =
-			process->allocator_file
-				? hp_label_text(&b->model->reader, process->allocator_file)
-				: NULL;
+		b->alloc->allocator_file = allocator_file(b, process);
 	}
+	read_unseen(b, process);
 	for (uint64_t at = process->heaps;
 	     hp_reader_step(&b->model->reader, at, &heap, sizeof(heap)); at = heap.next) {
 		read_steps(b, at, steps_now(b, at));
@@ -470,6 +497,7 @@ static void clear(struct hp_alloc *alloc)
 	free(alloc->threads);
 	free(alloc->maps);
 	free(alloc->allocator_file);
+	free(alloc->unseen_file);
 	*alloc = (struct hp_alloc){ .build = alloc->build,
 				    .steps = alloc->steps,
 				    .count = alloc->count,
@@ -546,6 +574,7 @@ void hp_alloc_release(struct hp_alloc *alloc)
 	free(alloc->threads);
 	free(alloc->maps);
 	free(alloc->allocator_file);
+	free(alloc->unseen_file);
 	free(alloc->spreads);
 	free(alloc->sums);
 	hp_alloc_changes_release(&alloc->changes);

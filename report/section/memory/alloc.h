@@ -96,6 +96,9 @@ struct hp_alloc {
 	uint32_t allocator;	/* enum hp_allocator_kind of the root process */
 	bool has_new;	/* it has its own operator new, which was not recorded */
 	char *allocator_file;	/* NULL = not known */
+	char *unseen_file;	/* the first program or library whose malloc was not seen; NULL = none, or not known, */
+	uint32_t unseen_kind;	/* and how: enum hp_allocator_kind; 0 = all were seen */
+	bool has_unseen_more;	/* there were others */
 	bool is_recorded;	/* some process recorded allocations */
 	int64_t raised;	/* excess of `all.peak_bytes` over the sites, see hp_alloc_look() */
 	bool is_fresh;	/* nothing remains from earlier refreshes: `changes` are not recorded */

@@ -114,6 +114,9 @@ void hp_alloc_add_totals(struct hp_report *report, cJSON *list)
 		cJSON_AddStringToObject(list, "allocator", alloc->allocator_file);
 	if (alloc->has_new)
 		cJSON_AddBoolToObject(list, "operator_new_unseen", 1);
+	if (alloc->unseen_kind || alloc->has_unseen_more)
+		cJSON_AddStringToObject(list, "unseen_allocator",
+					alloc->unseen_file ? alloc->unseen_file : "");
 	if (alloc->leak_scans) {
 		hp_json_whole(list, "leak_scans", alloc->leak_scans);
 		hp_json_whole(list, "lost_bytes", all->lost_bytes);

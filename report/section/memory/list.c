@@ -143,22 +143,46 @@ static bool is_other(const struct hp_alloc *alloc)
 	return alloc->allocator == HP_ALLOCATOR_OTHER && alloc->allocator_file;
 }
 
+char *hp_alloc_unseen_text(struct hp_report *report)
+{
+	const struct hp_alloc *alloc = hp_alloc_of(report);
+	bool has_more = alloc && alloc->has_unseen_more;
+	const char *file;
+
+	if (!alloc || !alloc->all.count || (!alloc->unseen_kind && !has_more))
+		return NULL;
+	if (!alloc->unseen_kind)
+		return hp_xstrdup("without the blocks of programs with a malloc of their own");
+	file = alloc->unseen_file ? hp_name_file(alloc->unseen_file) : "a program";
+	if (alloc->unseen_kind == HP_ALLOCATOR_BEFORE)
+		return hp_xprintf("without the blocks of programs%s that use the malloc of %s, "
+				  "which is loaded before libhotpath.so",
+				  has_more ? " with their own malloc, or" : "", file);
+	return hp_xprintf("without the blocks of %s%s, whose malloc is linked statically", file,
+			  has_more ? " and others" : "");
+}
+
 const char *hp_alloc_note(struct hp_report *report)
 {
 	const struct hp_alloc *alloc = hp_alloc_of(report);
 	struct hp_text_cell bytes, count, peak;
+	char *unseen;
 
 	if (!alloc)
 		return NULL;
 	free(report->text);
-	report->text = hp_xprintf(
-		"Total: %s in %s blocks, peak %s%s%s%s", hp_format_bytes(&bytes, alloc->all.bytes),
-		hp_format_count(&count, alloc->all.count),
-		hp_format_bytes(&peak,
-				alloc->all.peak_bytes > 0 ? (uint64_t)alloc->all.peak_bytes : 0),
-		is_other(alloc) ? ", by " : "",
-		is_other(alloc) ? hp_name_file(alloc->allocator_file) : "",
-		alloc->has_new ? ", whose operator new was not seen" : "");
+	unseen = hp_alloc_unseen_text(report);
+	report->text = hp_xprintf("Total: %s in %s blocks, peak %s%s%s%s%s%s",
+				  hp_format_bytes(&bytes, alloc->all.bytes),
+				  hp_format_count(&count, alloc->all.count),
+				  hp_format_bytes(&peak, alloc->all.peak_bytes > 0
+								 ? (uint64_t)alloc->all.peak_bytes
+								 : 0),
+				  is_other(alloc) ? ", by " : "",
+				  is_other(alloc) ? hp_name_file(alloc->allocator_file) : "",
+				  alloc->has_new ? ", whose operator new was not seen" : "",
+				  unseen ? ", " : "", unseen ? unseen : "");
+	free(unseen);
 	return report->text;
 }
 

@@ -46,6 +46,8 @@ void hp_alloc_threads_add(struct hp_report *report, cJSON *list);
 #define HP_PATHS_SERVED 100	/* rows of call paths: with frames each has some 15 KB */
 
 const char *hp_alloc_note(struct hp_report *report);
+/* Whose blocks are in no figure, and why; NULL = nobody's, or there are no figures. For the caller to free. */
+char *hp_alloc_unseen_text(struct hp_report *report);
 const char *hp_alloc_empty(struct hp_report *report);
 bool hp_alloc_has_data(const struct hp_report *report);
 
@@ -53,8 +55,8 @@ bool hp_alloc_has_data(const struct hp_report *report);
 #define HP_ALLOC_KEYS \
 	"profiling_mode:s time_elapsed:s total_elapsed_ns:i total_allocated:s allocated_bytes:i " \
 	"allocated_count:i freed_bytes:i freed_count:i temporary_count:i live_bytes:i live_count:i " \
-	"peak_bytes:i live_timeline:[[n]] allocator:s operator_new_unseen:b paths_walked:i " \
-	"paths_incomplete:i paths_cut:i paths_unproven:i cache_proofs:i cache_mismatches:i " \
+	"peak_bytes:i live_timeline:[[n]] allocator:s operator_new_unseen:b " \
+	"unseen_allocator:s paths_walked:i paths_incomplete:i paths_cut:i paths_unproven:i cache_proofs:i cache_mismatches:i " \
 	"strange_frees:i without_path:i"
 void hp_alloc_add_totals(struct hp_report *report, cJSON *list);
 void hp_alloc_add_frames(struct hp_report *report, const void *row, cJSON *entry);
