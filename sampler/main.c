@@ -52,6 +52,7 @@
 #include "sampler/session/look.h"
 #include "sampler/session/member.h"
 #include "sampler/session/perf.h"
+#include "sampler/session/perf_burst.h"
 #include "sampler/session/port.h"
 #include "sampler/session/samply.h"
 #include "sampler/session/term.h"
@@ -825,6 +826,8 @@ int main(void)
 		root_ends(sampler, -1, true);	/* it was faster than us */
 	else
 		sampler->sample_ns = hp_clock_raw_ns() + sample_delay(&sampler->settings);
+	if (sampler->perf.has_waits)
+		hp_perf_burst_hurry(&sampler->perf, true);
 	run(sampler);
 	hp_server_close(&sampler->server);
 	if (is_wanted_again(&sampler->settings) &&

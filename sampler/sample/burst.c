@@ -466,7 +466,7 @@ static uint64_t squares_grown(const struct growth *by, uint64_t squares, uint64_
 }
 
 static void guess_grow(struct hp_samples *samples, const struct hp_burst_node *node,
-			  const struct growth *by)
+		       const struct growth *by)
 {
 	struct hp_guess *guess = node->guess;
 	const struct hp_guess *before = &node->before;

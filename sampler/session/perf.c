@@ -14,7 +14,6 @@
 #include "sampler/session/perf_crowd.h"
 #include "sampler/session/perf_open.h"
 #include "sampler/base/proc.h"
-#include "sampler/base/slice.h"
 #include "sampler/sample/open.h"
 #include "segment/clock.h"
 #include "segment/newer.h"
@@ -174,8 +173,6 @@ void hp_perf_start(struct hp_perf *perf, uint32_t pid, int epoll, uint64_t data)
 		perf->samples.period_ns = 1000000000 / perf->attr.sample_freq;
 	hp_perf_rings_wake(perf);
 	if (perf->has_waits) {
-		/* A program that switches all the time loses records until bursts begin. */
-		hp_slice_shorten(true);
 		perf->early_gap_ns = EARLY_NS;
 		perf->early_ns = hp_clock_raw_ns() + perf->early_gap_ns;
 	}
@@ -617,8 +614,6 @@ static void early_next(struct hp_perf *perf, uint64_t now_ns)
 		return;
 	perf->early_gap_ns *= 2;
 	perf->early_ns = perf->early_gap_ns > EARLY_MAX_NS ? 0 : now_ns + perf->early_gap_ns;
-	if (!perf->early_ns && !perf->burst.is_on)
-		hp_slice_shorten(false);
 }
 
 /* Measures a piece of it, up to `most` in all. */

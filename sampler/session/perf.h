@@ -27,6 +27,7 @@
 struct hp_perf_burst {
 	bool is_on;
 	bool is_refused;
+	bool is_in_hurry;	/* our time slices are short */
 	uint64_t count_ns;	/* start of counting switches; 0 = not yet */
 	uint64_t slot_ns;	/* the current slot: its start, */
 	uint64_t slot_end_ns;	/* its end, */

@@ -48,6 +48,14 @@ static uint64_t rate(uint64_t records, uint64_t span_ns)
 	return span_ns ? records * 500000000 / span_ns : 0;
 }
 
+/* A program that switches all the time keeps us from running, and loses records until bursts begin. */
+void hp_perf_burst_hurry(struct hp_perf *perf, bool is_in_hurry)
+{
+	if (perf->burst.is_in_hurry != is_in_hurry)
+		hp_slice_shorten(is_in_hurry);
+	perf->burst.is_in_hurry = is_in_hurry;
+}
+
 /* ---- on and off ---- */
 
 /* In a burst a switch takes some 5 us longer, so the more there are the shorter it is. */
@@ -107,7 +115,6 @@ static void on(struct hp_perf *perf, uint64_t switches_ns)
 
 	hp_perf_rings_read(&perf->rings, UINT64_MAX - 1, hp_samples_handle, &perf->samples);
 	b->is_on = true;
-	hp_slice_shorten(true);
 	if (!hp_perf_wide(perf))
 		open_threads(perf);
 	else
@@ -137,7 +144,6 @@ static void off(struct hp_perf *perf)
 	hp_offcpu_notes_read(&perf->notes, UINT64_MAX);
 	hp_burst_off(&perf->samples, hp_clock_raw_ns());
 	perf->burst.is_on = false;
-	hp_slice_shorten(false);
 	open_threads(perf);
 	notes_ask(perf, !perf->has_kernel);
 	perf->look_ns = hp_clock_raw_ns();
@@ -159,6 +165,7 @@ void hp_perf_burst_look(struct hp_perf *perf, uint64_t now_ns)
 		return;
 	hp_perf_rings_recount(&perf->rings);
 	b->count_ns = now_ns;
+	hp_perf_burst_hurry(perf, perf->early_ns || rate(most, span_ns) >= FEW / 2);
 	if (is_first || !are_many || hp_settings_wants_waits(perf->settings) ||
 	    hp_perf_is_crowd(perf) || (perf->crowd.is_on && !perf->has_samples))
 		return;

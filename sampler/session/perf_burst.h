@@ -20,6 +20,9 @@
 /* Records were read: starts bursts if there are too many switches. */
 void hp_perf_burst_look(struct hp_perf *perf, uint64_t now_ns);
 
+/* Short time slices for the helper, so that it runs soon: while threads switch often, or may. */
+void hp_perf_burst_hurry(struct hp_perf *perf, bool is_in_hurry);
+
 /* While perf->burst.is_on: starts and ends a burst, or ends bursts altogether. Sets
  * perf->look_ns. */
 void hp_perf_burst_do(struct hp_perf *perf, uint64_t now_ns);

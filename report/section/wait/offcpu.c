@@ -170,9 +170,9 @@ static const char *note(struct hp_report *report)
 	bursts = bursts_text(report);
 	report->text =
 		hp_xprintf("Blocked: %s%s, %s of it without a stack%s%s%s%s%s",
-			   bursts[0]			 ? "~"
-			   : hp_offcpu_missed_ns(report) ? "\342\211\245"
-							 : "",
+			   bursts[0]				 ? "~"
+			   : lost || hp_offcpu_missed_ns(report) ? "\342\211\245"
+								 : "",
 			   hp_format_time(&time, total),
 			   hp_format_percent(&share, 100 * unknown / total, 1), stopped, bursts,
 			   lost ? ", " : "", lost ? hp_format_count(&count, lost) : "",
