@@ -149,9 +149,10 @@ static int execute(const struct hp_end *end, char *const *arguments, int input, 
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_init(&actions);
-	levels_pass(end, &actions);
+	/* First: its number may be one of the others' places. */
 	if (input >= 0)
 		posix_spawn_file_actions_adddup2(&actions, input, 0);
+	levels_pass(end, &actions);
 	int error = posix_spawn(child, path, &actions, &attributes, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);

@@ -35,18 +35,25 @@ static void move(int fd, int place)
 		dup2(fd, place);
 }
 
-/* Returns the first descriptor that the report does not need. */
-static int descriptors_move(const struct hp_end_copy *copy)
+static void descriptors_move(const struct hp_end_copy *copy)
 {
 	const struct hp_segments *segments = copy->segments;
 
+	/* First: its number may be one of the others' places. */
+	if (copy->input >= 0)
+		move(copy->input, 0);
 	move(segments->at[0]->fd, HP_SAMPLER_SEGMENT_FD);
 	for (uint32_t i = 1; i < segments->count; i++)
 		move(segments->at[i]->fd, HP_LEVEL_FD + (int)i - 1);
-	if (copy->input >= 0)
-		move(copy->input, 0);
-	return segments->count > 1 ? HP_LEVEL_FD + (int)segments->count - 1
-				   : HP_SAMPLER_SEGMENT_FD + 1;
+}
+
+/* Those that the report does not need, as the socket by which processes join. False = an old kernel. */
+static bool descriptors_close(const struct hp_end_copy *copy)
+{
+	unsigned end = HP_LEVEL_FD + copy->segments->count - 1;
+
+	return syscall(SYS_close_range, HP_SAMPLER_SEGMENT_FD + 1, HP_LEVEL_FD - 1, 0) == 0 &&
+	       syscall(SYS_close_range, end, ~0U, 0) == 0;
 }
 
 /* The kernel would take our mapping for one of a process of the session (hp_end_is_alone). */
@@ -96,8 +103,8 @@ static _Noreturn void be_report(const struct hp_end_copy *copy)
 	sigemptyset(&none);
 	handlers_reset();
 	/* Linux before 5.9 has no close_range; exec closes ours as well. */
-	bool is_closed = syscall(SYS_close_range, descriptors_move(copy), ~0U, 0) == 0;
-	report_main *report = is_closed ? load(copy->object) : NULL;
+	descriptors_move(copy);
+	report_main *report = descriptors_close(copy) ? load(copy->object) : NULL;
 	if (!report)
 		be_program(copy, &none);
 	segments_unmap(copy->segments);
