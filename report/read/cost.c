@@ -16,9 +16,11 @@
 #define BARE_MAX_NS 8.0
 /*
  * Samples say where time passes, and not why. Stand-ins wait for loads of the program's, and the
- * program for cache lines that they evict.
+ * program for cache lines that they evict. In a loop that makes and frees small blocks, stand-ins
+ * had 219 to 250 ms in samples, and took 140 to 165 of them: 0.64 to 0.70.
  */
-#define CODE_ERROR 0.15
+#define CODE_LOW 0.6
+#define CODE_HIGH 1.15
 /* An interrupt costs more than its gap if it evicts cache lines. */
 #define INTERRUPT_LOW 0.8
 #define INTERRUPT_HIGH 2.0
@@ -94,13 +96,14 @@ static struct range code_of(const struct hp_model *model, const struct hp_sampli
 	double each = (double)sums->program_ns / (double)sampling->record.samples;
 	struct range range = poisson(n), bare = bare_of(model);
 	/* The error of the bare hooks is larger, and contains it. */
-	double error = bare.high > 0 ? 0 : CODE_ERROR;
+	struct range part =
+		bare.high > 0 ? (struct range){ 1, 1 } : (struct range){ CODE_LOW, CODE_HIGH };
 
 	if (n > 0)
 		each = (double)sums->our_ns / n;
-	range.low = fmax(range.low * each * (1 - error) - bare.high, 0);
+	range.low = fmax(range.low * each * part.low - bare.high, 0);
 	range.high =
-		fmax(range.high * each * (1 + error) * whole_of(model, sums) - bare.low, range.low);
+		fmax(range.high * each * part.high * whole_of(model, sums) - bare.low, range.low);
 	return range;
 }
 
