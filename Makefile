@@ -133,7 +133,7 @@ $(B)/hotpath-report.so: $(B)/obj/report/command/report_main.o $(B)/obj/libreport
 
 # Objects built with other flags are rebuilt: this file changes only with the flags.  It is itself
 # a makefile, for a second make with the same ones.
-FLAGS = $(foreach flag,CC CPPFLAGS CFLAGS LDFLAGS DEBUG SANITIZE STRICT VERSION,'$(flag) = $(subst ','\'',$($(flag)))')
+FLAGS = $(foreach flag,CC CPPFLAGS CFLAGS LDFLAGS DEBUG SANITIZE STRICT VERSION HARDEN,'$(flag) = $(subst ','\'',$($(flag)))')
 $(B)/flags $(B)/fuzz/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' $(FLAGS) | cmp -s - $@ || printf '%s\n' $(FLAGS) >$@
