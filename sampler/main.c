@@ -165,6 +165,7 @@ static void *wait_for_end(void *argument)
 		}
 	}
 	eventfd_write(sampler->end_event, 1);
+	hp_end_step_aside(&sampler->end);
 	return NULL;
 }
 
@@ -772,6 +773,7 @@ static void run(struct sampler *sampler)
 	struct epoll_event events[32];
 
 	while (!is_over(sampler)) {
+		hp_end_go(&sampler->end);
 		int count = epoll_wait(sampler->epoll, events, 32, patience(sampler));
 
 		sampler->is_blind = count < 0 && errno != EINTR;
@@ -783,6 +785,18 @@ static void run(struct sampler *sampler)
 			root_ends(sampler, -1, false);
 		do_due(sampler);
 	}
+}
+
+static void root_begins(struct sampler *sampler)
+{
+	sampler->sample_ns = hp_clock_raw_ns() + sample_delay(&sampler->settings);
+	/*
+	 * It takes longer to start than many a program runs. Without a runner our parent may be the
+	 * program, as process 1 of its namespace or as one that adopts orphans: if we were killed, its
+	 * wait() would find the prepared process.
+	 */
+	if (sampler->end.runner && is_wanted(&sampler->settings))
+		hp_end_prepare(&sampler->end);
 }
 
 int main(void)
@@ -811,13 +825,6 @@ int main(void)
 	 */
 	hp_segment_room(&sampler->segment)->pid_namespace = hp_member_namespace();
 	hp_door_open_lobby(&sampler->door, &sampler->segment);
-	/*
-	 * It takes longer to start than many a program runs. Without a runner our parent may be the
-	 * program, as process 1 of its namespace or as one that adopts orphans: if we were killed, its
-	 * wait() would find the prepared process.
-	 */
-	if (sampler->end.runner && is_wanted(&sampler->settings))
-		hp_end_prepare(&sampler->end);
 	hp_deadline_init(&sampler->deadline, sampler->begin.start_ns,
 			 sampler->settings.shutdown_ms);
 	start_threads(sampler);
@@ -827,7 +834,7 @@ int main(void)
 	if (!hp_members_add(&sampler->members, sampler->members.root_pid))
 		root_ends(sampler, -1, true);	/* it was faster than us */
 	else
-		sampler->sample_ns = hp_clock_raw_ns() + sample_delay(&sampler->settings);
+		root_begins(sampler);
 	if (sampler->perf.has_waits)
 		hp_perf_burst_hurry(&sampler->perf, true);
 	run(sampler);

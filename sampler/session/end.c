@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,7 @@ void hp_end_init(struct hp_end *end, const struct hp_segments *segments)
 	end->segment = segments->at[0];
 	end->segments = segments;
 	end->heard = -1;
+	end->shared_cpu = -1;
 	end->young_until_ns = hp_clock_raw_ns() + YOUNG_NS;
 }
 
@@ -159,9 +161,9 @@ static int execute(const struct hp_end *end, char *const *arguments, int input, 
 	return error;
 }
 
-/* `input` becomes its stdin unless it is -1. */
+/* `input` becomes its stdin unless it is -1. A program that is executed cannot be held. */
 static int spawn(const struct hp_end *end, const char *const options[OPTIONS_MAX], int input,
-		 char path[HP_HELPER_PATH], pid_t *child)
+		 bool *is_held, char path[HP_HELPER_PATH], pid_t *child)
 {
 	static char name[] = "hotpath", report[] = "report", fd[] = "--fd", number[] = "3";
 	char *arguments[4 + OPTIONS_MAX + 1] = { name, report, fd, number };
@@ -179,10 +181,12 @@ static int spawn(const struct hp_end *end, const char *const options[OPTIONS_MAX
 							    .program = path,
 							    .arguments = arguments,
 							    .segments = end->segments,
-							    .input = input });
+							    .input = input,
+							    .is_held = *is_held });
 		if (*child > 0)
 			return 0;
 	}
+	*is_held = false;
 	return execute(end, arguments, input, path, child);
 }
 
@@ -202,7 +206,7 @@ static void socket_close(int *end)
 
 /* ---- a report that waits ---- */
 
-static void ready_new(struct hp_end *end)
+static void ready_new(struct hp_end *end, bool is_held)
 {
 	static const char *const options[OPTIONS_MAX] = { "--ready" };
 	char path[HP_HELPER_PATH];
@@ -210,7 +214,8 @@ static void ready_new(struct hp_end *end)
 
 	if (!socket_open(ends))
 		return;
-	int error = spawn(end, options, ends[0], path, &end->ready);
+	end->is_held = is_held;
+	int error = spawn(end, options, ends[0], &end->is_held, path, &end->ready);
 	socket_close(&ends[0]);
 	if (error) {
 		socket_close(&ends[1]);
@@ -232,21 +237,46 @@ void hp_end_prepare(struct hp_end *end)
 	CPU_SET(cpu, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) != 0)
 		return;
-	ready_new(end);
+	ready_new(end, true);
 	sched_setaffinity(0, sizeof(all), &all);
+	atomic_store_explicit(&end->shared_cpu, end->ready ? cpu : -1, memory_order_relaxed);
+}
+
+void hp_end_go(struct hp_end *end)
+{
+	if (end->is_held && end->ready)
+		send(end->begin, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	end->is_held = false;
+}
+
+void hp_end_step_aside(const struct hp_end *end)
+{
+	int cpu = atomic_load_explicit(&end->shared_cpu, memory_order_relaxed);
+	cpu_set_t all, others;
+
+	if (cpu < 0 || sched_getaffinity(getpid(), sizeof(all), &all) != 0)
+		return;
+	others = all;
+	CPU_CLR(cpu, &others);
+	if (CPU_COUNT(&others) == 0)
+		return;
+	sched_setaffinity(getpid(), sizeof(others), &others);
+	sched_setaffinity(getpid(), sizeof(all), &all);
 }
 
 void hp_end_prepare_late(struct hp_end *end)
 {
 	if (end->runner && !end->ready && !end->dying && end->segments->count == 1 &&
 	    !atomic_load_explicit(&end->segment->header->status_known, memory_order_acquire))
-		ready_new(end);
+		ready_new(end, false);
 }
 
 static void unbind(pid_t child)
 {
+	static const struct sched_param none;
 	cpu_set_t all;
 
+	sched_setscheduler(child, SCHED_OTHER, &none);
 	if (sched_getaffinity(0, sizeof(all), &all) == 0)
 		sched_setaffinity(child, sizeof(all), &all);
 }
@@ -279,6 +309,7 @@ void hp_end_do(struct hp_end *end, uint64_t now_ns)
 {
 	if (now_ns < end->ready_until_ns)
 		return;
+	atomic_store_explicit(&end->shared_cpu, -1, memory_order_relaxed);
 	if (end->ready)
 		ready_end(end);
 	else if (end->dying)
@@ -290,6 +321,7 @@ static bool ready_begin(struct hp_end *end)
 {
 	if (!end->ready)
 		return false;
+	hp_end_go(end);
 	unbind(end->ready);
 	/* It does not know segments that were added since. */
 	if (end->segments->count > 1 || send(end->begin, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
@@ -311,7 +343,7 @@ static int start_new(struct hp_end *end, char path[HP_HELPER_PATH])
 	const char *options[OPTIONS_MAX] = { NULL };
 	int ends[2], count = 0;
 	pid_t child = 0;
-	bool is_heard = !end->is_quiet && socket_open(ends);
+	bool is_heard = !end->is_quiet && socket_open(ends), is_held = false;
 
 	if (end->is_quiet)
 		options[count++] = "--again";
@@ -321,7 +353,7 @@ static int start_new(struct hp_end *end, char path[HP_HELPER_PATH])
 		options[count++] = "--late";
 	if (end->is_late && end->has_printed)
 		options[count++] = "--printed";
-	int error = spawn(end, options, is_heard ? ends[0] : -1, path, &child);
+	int error = spawn(end, options, is_heard ? ends[0] : -1, &is_held, path, &child);
 	end->report = error ? 0 : child;
 	if (!is_heard)
 		return error;

@@ -28,6 +28,8 @@ struct hp_end {
 	bool is_quiet;	/* this report replaces a file; nobody waits for it */
 	pid_t ready;	/* a report that waits to begin; 0 = none */
 	int begin;	/* our end of its socket */
+	bool is_held;	/* it waits until we have nothing to do before it loads its code */
+	_Atomic int shared_cpu;	/* the processor that it shares with us; -1 = none */
 	pid_t dying;	/* one that was killed; 0 = none */
 	uint64_t ready_until_ns;	/* or when the killed one is looked for; 0 = neither */
 	int heard;	/* our end of the running report's socket; -1 = none */
@@ -48,6 +50,15 @@ void hp_end_init(struct hp_end *end, const struct hp_segments *segments);
  * processor, so the program keeps its own. With one processor for both there is nothing to gain.
  */
 void hp_end_prepare(struct hp_end *end);
+
+/* Lets that process load its code: we are about to sleep. */
+void hp_end_go(struct hp_end *end);
+
+/*
+ * For another thread, when the root waits for us: the kernel may let our main thread wait for that
+ * process although another processor has nothing to do.
+ */
+void hp_end_step_aside(const struct hp_end *end);
 
 /* The same when the root is about to end: the process starts while the runner learns how. */
 void hp_end_prepare_late(struct hp_end *end);

@@ -9,6 +9,7 @@
 #ifndef HP_SAMPLER_SESSION_END_FORK_H
 #define HP_SAMPLER_SESSION_END_FORK_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct hp_segments;
@@ -19,6 +20,7 @@ struct hp_end_copy {
 	char *const *arguments;	/* of hotpath: "hotpath", "report", ... */
 	const struct hp_segments *segments;
 	int input;	/* its stdin; -1 = ours */
+	bool is_held;	/* it begins at a byte from there */
 };
 
 /*
