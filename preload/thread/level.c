@@ -123,7 +123,8 @@ static void hand_over(const struct hp_header *from, struct hp_header *to)
 /* The helper's socket is found by name in its own network namespace only. */
 static void say_alone(int error)
 {
-	uint32_t helper = __atomic_load_n(&hp_segment.header->sampler_pid, __ATOMIC_RELAXED);
+	uint32_t helper =
+		atomic_load_explicit(&hp_segment.header->sampler_pid, memory_order_relaxed);
 	bool is_elsewhere = error == -ECONNREFUSED && helper && !(helper & HP_SAMPLER_DIED);
 	char name[16] = "";
 
