@@ -625,7 +625,7 @@ comes_back_as_it_was()
 	hotpath=$HP_BUILD/hotpath
 	one_line 1 '*needs a terminal; hotpath report*' "$hotpath" console "$pid"
 	one_line 1 '*no process 999999999; hotpath list*' "$hotpath" console 999999999
-	one_line 1 "*process $$ (*) is not profiled*hotpath-run*" "$hotpath" console $$
+	one_line 1 "*process $$ (*) is not profiled*hotpath run*" "$hotpath" console $$
 	one_line 1 "*nonsense: not a run's file*" "$hotpath" console nonsense
 	one_line 1 '*must begin with http://*' "$hotpath" console --metrics-host localhost
 	one_line 1 '*the port goes to --metrics-port*' "$hotpath" console --metrics-host http://localhost:80
