@@ -113,7 +113,7 @@ sites()
 }
 
 @test "faults: each request for memory or to the kernel is refused, once and always" {
-	SITES_SCENES=$(scenes "threads memory channels") sites once+always "$(some 24)"
+	SITES_SCENES=$(scenes "threads memory channels") sites once+always "$(some 32)"
 }
 
 # Each is refused forever: facts that a wait would have shown must be
@@ -124,7 +124,7 @@ sites()
 }
 
 @test "faults: the program, or its helper, is killed at a place of ours" {
-	SITES_SCENES=$(scenes "threads processes") sites killed "$(some 24)" libhotpath.so hotpath-sampler
+	SITES_SCENES=$(scenes "threads processes") sites killed "$(some 32)" libhotpath.so hotpath-sampler
 }
 
 @test "faults: all memory is refused from some moment on" {
