@@ -643,9 +643,10 @@ int hp_cmd_report(int argc, char **argv)
 	status = ask.fd >= 0 ? end(&report, &ask, &kept) : show(&report, &ask);
 	status = say_cut(status);
 	hp_trial_end(&ask.trial, status);
-	hp_trial_stand_back(&ask.trial);
+	hp_trial_make_way(&ask.trial);
 	if (kept)
 		hp_keep_clean(kept);
+	hp_trial_stand_back(&ask.trial);
 	hp_report_release(&report);
 	hp_input_release(&input);
 	return status;

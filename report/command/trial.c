@@ -23,6 +23,7 @@
 #define SLICE_NS 1000000
 #define LOOK_MS 100
 #define PARENT_MS 1000
+#define WAKEUP_NS 300000
 #define PROMPT_NS 20000000
 
 /* Another core file would hide the child's. */
@@ -156,6 +157,17 @@ void hp_trial_end(const struct hp_trial *trial, int status)
 	let_go();
 }
 
+void hp_trial_make_way(const struct hp_trial *trial)
+{
+	const struct timespec wakeup = { 0, WAKEUP_NS };
+	struct pollfd parent = { .fd = trial->told };
+
+	if (trial->told < 0)
+		return;
+	poll(&parent, 1, PARENT_MS);
+	nanosleep(&wakeup, NULL);
+}
+
 /*
  * Giving back memory takes the kernel some milliseconds, in which it may run nothing else on this
  * core: the parent, the helper and the shell go first.
@@ -163,12 +175,9 @@ void hp_trial_end(const struct hp_trial *trial, int status)
 void hp_trial_stand_back(const struct hp_trial *trial)
 {
 	const struct timespec prompt = { 0, PROMPT_NS };
-	struct pollfd parent = { .fd = trial->told };
 
-	if (trial->told < 0)
-		return;
-	poll(&parent, 1, PARENT_MS);
-	nanosleep(&prompt, NULL);
+	if (trial->told >= 0)
+		nanosleep(&prompt, NULL);
 }
 
 void hp_trial_done(const struct hp_trial *trial)

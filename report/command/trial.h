@@ -45,9 +45,11 @@ void hp_trial_done(const struct hp_trial *trial);
 /*
  * Everything is written and will return this status: the parent ends now. This process continues
  * behind it, without stdin, stdout and stderr: it removes old runs, notes what it learned for later
- * reports, and gives its memory back, for which it stands back first.
+ * reports, and gives its memory back. First it makes way for those that wait, who may need this
+ * processor, and for the last it stands back.
  */
 void hp_trial_end(const struct hp_trial *trial, int status);
+void hp_trial_make_way(const struct hp_trial *trial);
 void hp_trial_stand_back(const struct hp_trial *trial);
 
 #endif
