@@ -19,6 +19,7 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -36,6 +37,7 @@
 #define READY_NS UINT64_C(1000000000)
 #define LOOK_MS 100
 #define YOUNG_NS UINT64_C(1000000000)
+#define COPY_STACK (1 << 20)
 #define OPTIONS_MAX 3
 
 extern char **environ;
@@ -161,6 +163,14 @@ static int execute(const struct hp_end *end, char *const *arguments, int input, 
 	return error;
 }
 
+/* We have used a part of it, and dlopen() needs more than the target's smallest limit leaves. */
+static bool has_stack(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur >= COPY_STACK;
+}
+
 /* `input` becomes its stdin unless it is -1. A program that is executed cannot be held. */
 static int spawn(const struct hp_end *end, const char *const options[OPTIONS_MAX], int input,
 		 bool *is_held, char path[HP_HELPER_PATH], pid_t *child)
@@ -174,7 +184,7 @@ static int spawn(const struct hp_end *end, const char *const options[OPTIONS_MAX
 		arguments[4 + i] = (char *)(uintptr_t)options[i];
 	hp_end_folder(folder);
 	bool is_there = hp_session_helper_path(path, bin, folder, name);
-	if (is_there && hp_clock_raw_ns() < end->young_until_ns &&
+	if (is_there && hp_clock_raw_ns() < end->young_until_ns && has_stack() &&
 	    hp_session_helper_path(object, bin, folder, "hotpath-report.so")) {
 		levels_note(end);
 		*child = hp_end_fork(&(struct hp_end_copy){ .object = object,
