@@ -494,7 +494,7 @@ static void root_ends(struct sampler *sampler, int root_pidfd, bool is_dead)
 		hp_server_pause(&sampler->server);
 	hp_watcher_look(&sampler->watcher);
 	hp_perf_finish(&sampler->perf);
-	/* The report is no copy of a process with short slices. */
+	/* The report must not inherit short time slices. */
 	hp_perf_burst_hurry(&sampler->perf, false);
 	hp_ticks_finish(&sampler->ticks);
 	hp_samply_finish(&sampler->samply);

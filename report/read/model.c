@@ -131,8 +131,8 @@ static void read_blocks(struct build *b, uint64_t at, uint32_t process)
 }
 
 /*
- * A process goes on after it has executed another program or dropped its rights. If it is still
- * recorded then, it has a later end, too.
+ * A process continues after an exec or after dropping its rights. If it is still recorded then, a
+ * later end follows.
  */
 static void root_end_set(struct build *b, uint64_t end, uint32_t ending)
 {
