@@ -102,13 +102,24 @@ static inline void settle(struct hp_heap_local *me, struct hp_heap *heap)
 	settle_known(me, heap);
 }
 
+/*
+ * Names the next block before the pending one goes into its site. Other threads that look for a peak
+ * see that the record is about another block, and read it again (peak.c, look_at): else they would
+ * count the pending block twice.
+ */
+static inline void announce(struct hp_heap_local *me, void *block)
+{
+	me->last = block;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
 /* The pending block will not be temporary. */
 static void settle_now(struct hp_heap_local *me)
 {
+	announce(me, HP_NO_BLOCK);
 	settle(me, me->heap);
 	me->heap->pending = 0;
 	me->heap->pending_bytes = 0;
-	me->last = HP_NO_BLOCK;
 }
 
 /* A block without a word cannot be found when it is freed, so it does not count as held. */
@@ -142,12 +153,13 @@ static inline __attribute__((always_inline)) void note_at(struct hp_heap_local *
 {
 	uint64_t offset = (uint64_t)((char *)site - me->base);
 	struct hp_heap *heap = me->heap;
+	bool has_pending = me->last != HP_NO_BLOCK;
 
-	if (me->last != HP_NO_BLOCK)
+	announce(me, block);
+	if (has_pending)
 		settle(me, heap);
 	heap->pending = offset;
 	heap->pending_bytes = size;
-	me->last = block;
 	if (HP_UNLIKELY(size >= HP_SHADOW_LARGE))
 		word_store(place, word_large(me, site, block, size));
 	else
@@ -489,8 +501,8 @@ static inline __attribute__((always_inline)) bool is_noted(struct hp_heap_local 
 						     memory_order_relaxed) !=
 				atomic_load_explicit(me->epoch, memory_order_relaxed)))
 			return false;
+		announce(me, HP_NO_BLOCK);
 		settle_known(me, heap);
-		me->last = HP_NO_BLOCK;
 	}
 	if (HP_UNLIKELY(heap->live + (int64_t)size > me->high))
 		return false;
@@ -520,8 +532,8 @@ static HP_TAIL void *note_more(struct hp_heap_local *me, uint64_t site, size_t s
 static HP_TAIL void *note_found(struct hp_heap_local *me, uint64_t site, size_t size, void *block)
 {
 	if (me->last != HP_NO_BLOCK) {
+		announce(me, HP_NO_BLOCK);
 		settle(me, me->heap);
-		me->last = HP_NO_BLOCK;
 	}
 	return is_noted(me, site, block, size) ? block : note_more(me, site, size, block);
 }

@@ -207,7 +207,7 @@ static void identify(struct hp_heap_local *me)
 {
 	struct hp_heap *heap = me->heap;
 
-	hp_peak_settle(heap);
+	hp_peak_settle(heap, hp_self->process);
 	me->drops = __atomic_load_n(&hp_drops, __ATOMIC_RELAXED);
 	heap->tid = hp_tid();
 	heap->pid = hp_self->pid;
@@ -362,8 +362,8 @@ static void close_heap(struct hp_heap_local *me, struct hp_heap_local *then)
 	const struct hp_records kind = records();
 
 	hp_heap_shut(me, 0);
-	hp_peak_settle(me->heap);
 	me->last = HP_NO_BLOCK;
+	hp_peak_settle(me->heap, hp_self->process);
 	me->calls = NULL;
 	hp_heap_set(then);
 	hp_record_give(&kind, me->heap, me);

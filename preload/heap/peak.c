@@ -24,6 +24,7 @@
 #define HP_STEP_PART 256	/* of the peak: all threads' steps together */
 #define HP_STEP_MIN 4096	/* bytes */
 #define HP_SITES_AHEAD 8	/* prefetched while others are folded */
+#define HP_TRIES 1024	/* per look, to read the other threads' records: some microseconds in all */
 
 static int64_t site_held(const struct hp_site *site)
 {
@@ -32,13 +33,19 @@ static int64_t site_held(const struct hp_site *site)
 	       site->base;
 }
 
-/* A killed thread's pending block remains: it counts like any other. */
-void hp_peak_settle(struct hp_heap *heap)
+/*
+ * A killed thread's pending block remains: it counts like any other. If its site has not noted the
+ * last peak, the block is newer than that.
+ */
+void hp_peak_settle(struct hp_heap *heap, const struct hp_process *process)
 {
 	struct hp_site *site = (struct hp_site *)((char *)hp_segment.header + heap->pending);
+	uint32_t epoch = atomic_load(&process->heap_epoch);
 
 	if (!heap->pending)
 		return;
+	if (atomic_exchange(&site->epoch, epoch) != epoch)
+		site->at_peak = site_held(site);
 	site->allocs++;
 	site->bytes += heap->pending_bytes;
 	heap->bytes += heap->pending_bytes;
@@ -47,19 +54,93 @@ void hp_peak_settle(struct hp_heap *heap)
 	heap->pending_bytes = 0;
 }
 
+/* --- what another thread holds --- */
+
+/* At one moment, though its thread goes on. */
+struct view {
+	uint64_t pending;	/* its site; 0 = there is none */
+	uint64_t pending_bytes;
+	int64_t live;	/* bytes, without the pending block */
+	int64_t held;	/* by that site, without the pending block */
+};
+
+static struct view view_of(const struct hp_heap_local *other)
+{
+	const volatile struct hp_heap *heap = other->heap;
+	struct view view = { .pending = heap->pending, .pending_bytes = heap->pending_bytes };
+
+	view.live = heap->live - heap->folded_live;
+	if (view.pending)
+		view.held = site_held(hp_heap_site(other, view.pending));
+	return view;
+}
+
+/* The record is about the block that the thread names: it is not between two blocks. */
+static bool is_settled(const void *last, const struct view *view)
+{
+	const struct hp_shadow_word *place;
+	uint64_t size = view->pending_bytes;
+
+	if (last == HP_NO_BLOCK)
+		return !view->pending;
+	place = hp_shadow_find(last);
+	return place &&
+	       __atomic_load_n(&place->site, __ATOMIC_RELAXED) == view->pending / HP_LINE &&
+	       __atomic_load_n(&place->size, __ATOMIC_RELAXED) ==
+		       (size < HP_SHADOW_LARGE ? size : HP_SHADOW_LARGE);
+}
+
+static uint64_t blocks_gone(const struct hp_heap_local *other)
+{
+	const volatile struct hp_heap *heap = other->heap;
+
+	return heap->bytes + heap->temporary_bytes;
+}
+
+/*
+ * A thread names its next block, adds the pending one to its site, records the next one as pending,
+ * and then writes that one's word (hook_alloc.c, announce). While name and word disagree, the pending
+ * block may be in its site already. That lasts nanoseconds, so everything is read again, at most
+ * `*tries` times in all. They also disagree for as long as another thread has freed the pending
+ * block; then the record is right.
+ */
+static struct view look_at(const struct hp_heap_local *other, uint32_t *tries)
+{
+	const void *last;
+	struct view view;
+	uint64_t gone;
+	bool is_sure;
+
+	if (other == hp_heap())
+		return view_of(other);
+	do {
+		last = __atomic_load_n(&other->last, __ATOMIC_ACQUIRE);
+		gone = blocks_gone(other);
+		atomic_thread_fence(memory_order_acquire);
+		view = view_of(other);
+		atomic_thread_fence(memory_order_acquire);
+		is_sure = is_settled(last, &view) && blocks_gone(other) == gone &&
+			  __atomic_load_n(&other->last, __ATOMIC_RELAXED) == last;
+	} while (!is_sure && *tries && --*tries);
+	if (!is_sure && last == HP_NO_BLOCK)
+		view.pending = view.pending_bytes = 0;
+	return view;
+}
+
 /* --- peaks --- */
 
-int64_t hp_peak_live(const struct hp_process *process)
+/* Heaps without a user are folded, and hold nothing. */
+int64_t hp_peak_live(void)
 {
-	const struct hp_heap *heap;
+	const struct hp_heap_local *other;
+	uint32_t tries = HP_TRIES;
 	int64_t live = 0;
 
-	for (uint64_t at = atomic_load_explicit(&process->heaps, memory_order_acquire); at;
-	     at = heap->next) {
-		heap = (const struct hp_heap *)((char *)hp_segment.header + at);
-		live += *(const volatile int64_t *)&heap->live +
-			(int64_t) * (const volatile uint64_t *)&heap->pending_bytes -
-			heap->folded_live;
+	other = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
+	for (; other; other = other->next) {
+		struct view view = look_at(other, &tries);
+
+		live += view.live + (int64_t)view.pending_bytes;
 	}
 	return live;
 }
@@ -78,24 +159,19 @@ static inline void note_pending(struct hp_heap_local *me, uint32_t epoch)
 }
 
 /* The same for another thread, unless it is just then going on: its site notes the peak itself. */
-static void note_other(struct hp_heap_local *other, uint32_t epoch)
+static void note_other(struct hp_heap_local *other, uint32_t epoch, uint32_t *tries)
 {
-	const volatile struct hp_heap *heap = other->heap;
-	uint64_t pending = heap->pending, allocs;
-	struct hp_site *site = hp_heap_site(other, pending);
+	struct view view = look_at(other, tries);
+	struct hp_site *site = hp_heap_site(other, view.pending);
 	uint32_t before;
-	int64_t held;
 
-	if (!pending)
+	if (!view.pending)
 		return;
 	before = atomic_load_explicit(&site->epoch, memory_order_relaxed);
-	allocs = *(volatile uint64_t *)&site->allocs;
-	held = site_held(site) + (int64_t)heap->pending_bytes;
-	if (before != epoch && heap->pending == pending &&
-	    *(volatile uint64_t *)&site->allocs == allocs &&
+	if (before != epoch &&
 	    atomic_compare_exchange_strong_explicit(&site->epoch, &before, epoch,
 						    memory_order_relaxed, memory_order_relaxed))
-		site->at_peak = held;
+		site->at_peak = view.held + (int64_t)view.pending_bytes;
 }
 
 /* The highest so far. True = it was lower. */
@@ -131,17 +207,17 @@ static void look_at_all(struct hp_heap_local *me)
 {
 	struct hp_process *process = hp_self->process;
 	struct hp_heap_local *other;
-	uint32_t epoch;
+	uint32_t epoch, tries = HP_TRIES;
 
-	if (!raise_peak(process, hp_peak_live(process)))
+	if (!raise_peak(process, hp_peak_live()))
 		return;
 	epoch = atomic_fetch_add_explicit(me->epoch, 1, memory_order_relaxed) + 1;
 	note_pending(me, epoch);
 	other = atomic_load_explicit(&hp_self->heaps, memory_order_acquire);
 	for (; other; other = other->next)
 		if (other != me)
-			note_other(other, epoch);
-	raise_peak(process, hp_peak_live(process));
+			note_other(other, epoch, &tries);
+	raise_peak(process, hp_peak_live());
 }
 
 /*
@@ -150,8 +226,9 @@ static void look_at_all(struct hp_heap_local *me)
  */
 static int64_t add(struct hp_heap_local *other)
 {
-	const volatile struct hp_heap *heap = other->heap;
-	int64_t own = heap->live + (int64_t)heap->pending_bytes - heap->folded_live;
+	uint32_t tries = HP_TRIES;
+	struct view view = look_at(other, &tries);
+	int64_t own = view.live + (int64_t)view.pending_bytes;
 	int64_t change = own - atomic_exchange_explicit(&other->added, own, memory_order_relaxed);
 
 	return atomic_fetch_add_explicit(&hp_self->heap_sum, change, memory_order_relaxed) + change;
@@ -190,8 +267,8 @@ void hp_peak_join(struct hp_heap_local *me)
 	if (hp_peak_is_alone(me)) {
 		me->high = INT64_MAX;
 		me->low = INT64_MIN;
-		me->trigger = me->heap->live + atomic_load(&hp_self->process->heap_peak) -
-			      hp_peak_live(hp_self->process);
+		me->trigger =
+			me->heap->live + atomic_load(&hp_self->process->heap_peak) - hp_peak_live();
 		return;
 	}
 	for (; other; other = other->next)
@@ -239,8 +316,8 @@ static void leave_block(void *context, uintptr_t address, struct hp_shadow_word 
 
 void hp_peak_drop(struct hp_heap_local *me)
 {
-	hp_peak_settle(me->heap);
 	me->last = HP_NO_BLOCK;
+	hp_peak_settle(me->heap, hp_self->process);
 	hp_peak_look(me);
 	hp_shadow_each(leave_block, me);
 }
@@ -291,7 +368,7 @@ void hp_peak_fold(struct hp_process *process)
 
 	for (uint64_t at = atomic_load(&process->heaps); at; at = heap->next) {
 		heap = (struct hp_heap *)((char *)hp_segment.header + at);
-		hp_peak_settle(heap);
+		hp_peak_settle(heap, process);
 	}
 	epoch = atomic_load(&process->heap_epoch) + settle_peak(process);
 	for (uint64_t at = atomic_load(&process->heaps); at; at = heap->next) {

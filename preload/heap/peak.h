@@ -18,7 +18,7 @@ void hp_peak_look(struct hp_heap_local *me);
 void hp_peak_join(struct hp_heap_local *me);
 
 /* The live bytes of all heaps of the process. */
-int64_t hp_peak_live(const struct hp_process *process);
+int64_t hp_peak_live(void);
 
 /* Only this thread ever had a heap in this process. */
 static inline bool hp_peak_is_alone(const struct hp_heap_local *me)
@@ -26,8 +26,8 @@ static inline bool hp_peak_is_alone(const struct hp_heap_local *me)
 	return atomic_load_explicit(&hp_self->heaps, memory_order_relaxed) == me && !me->next;
 }
 
-/* Counts an ended thread's pending block like any other. */
-void hp_peak_settle(struct hp_heap *heap);
+/* Counts an ended thread's pending block, in this process, like any other. */
+void hp_peak_settle(struct hp_heap *heap, const struct hp_process *process);
 
 /*
  * The process drops privileges, and leaves everything that it holds: that is neither held at the

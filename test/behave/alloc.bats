@@ -7,7 +7,7 @@ load helper
 setup_file()
 {
 	local name
-	for name in family threads paths reply exchange turns; do
+	for name in family threads paths reply exchange turns rising; do
 		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/alloc_$name.c" -lpthread
 	done
 	g++ -g -O1 -std=c++17 -o "$T/stl" "$ROOT/test/behave/programs/alloc_stl.cc"
@@ -176,6 +176,24 @@ for s in json.load(open(sys.argv[1]))["alloc_sites"]["raw"]:
 		slack = count * max(4096, wanted // 256 // count) if count > 1 else 0
 		print(sites["peak_bytes"], filled, wanted, slack)
 		assert wanted - slack <= filled <= wanted
+		assert wanted - slack <= sites["peak_bytes"] <= wanted + 20000 + 1000 * count
+		END
+	done
+}
+
+@test "alloc: a peak of threads that allocate at the same moment" {
+	local count
+	for count in 2 2 2 4; do
+		rm -f "$T/report"
+		LD_PRELOAD=$HP_LIB "$T/rising" $count 400 >"$T/out" 2>"$T/err"
+		[ ! -s "$T/err" ]
+		python3 - "$T/report" $count "$(cat "$T/out")" <<-'END'
+		import json, sys
+		sites, count, wanted = json.load(open(sys.argv[1]))["alloc_sites"], int(sys.argv[2]), int(sys.argv[3])
+		held = sum(row["peak_bytes"] for row in sites["raw"] if row["frames"][0]["function"] == "hold")
+		slack = count * max(4096, wanted // 256 // count)
+		print(sites["peak_bytes"], held, wanted, slack)
+		assert wanted - slack <= held <= wanted
 		assert wanted - slack <= sites["peak_bytes"] <= wanted + 20000 + 1000 * count
 		END
 	done
