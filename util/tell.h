@@ -4,15 +4,19 @@
  *
  * stderr is the program's, and may be a pipe that nobody reads. The first line
  * waits at most 200 ms; after that it is dropped, and so are later ones until
- * there is room.
+ * there is room. A closed pipe, a file at its size limit or a terminal of
+ * another foreground job raise no signal: `hotpath run` must not end or stop
+ * instead of the program.
  */
 #ifndef HP_UTIL_TELL_H
 #define HP_UTIL_TELL_H
 
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HP_TELL_WAIT_MS 200
@@ -27,6 +31,26 @@ static inline bool hp_tell_has_room(bool *is_stuck)
 	return !*is_stuck;
 }
 
+static inline void hp_tell_write(const char *line, size_t size)
+{
+	static const int raised[] = { SIGPIPE, SIGXFSZ, SIGTTOU };
+	static const struct timespec now;
+	sigset_t ours, before, mask;
+
+	sigemptyset(&ours);
+	for (size_t i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
+		sigaddset(&ours, raised[i]);
+	sigprocmask(SIG_BLOCK, &ours, &mask);
+	sigpending(&before);
+	(void)!write(2, line, size);
+	/* One that was pending before is not of this line. */
+	for (size_t i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
+		if (sigismember(&before, raised[i]))
+			sigdelset(&ours, raised[i]);
+	sigtimedwait(&ours, NULL, &now);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
 __attribute__((format(printf, 1, 2))) static inline void hp_tell(const char *format, ...)
 {
 	static bool is_stuck;
@@ -39,7 +63,7 @@ __attribute__((format(printf, 1, 2))) static inline void hp_tell(const char *for
 	if (size <= 0 || !hp_tell_has_room(&is_stuck))
 		return;
 	size = size < (int)sizeof(line) ? size : (int)sizeof(line) - 1;
-	(void)!write(2, line, (size_t)size);
+	hp_tell_write(line, (size_t)size);
 }
 
 #endif

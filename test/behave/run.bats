@@ -252,6 +252,23 @@ END
 	grep -q hotpath-sampler "$T/err"
 }
 
+@test "run: a message that nobody can read does not end hotpath run" {
+	local status=0
+
+	mkfifo "$BATS_TEST_TMPDIR/pipe"
+	exec 7<>"$BATS_TEST_TMPDIR/pipe" 8>"$BATS_TEST_TMPDIR/pipe"
+	exec 7>&-
+	HOTPATH_CPU=wrong "$HP_RUN" "$T/session" 3 2>&8 || status=$?
+	exec 8>&-
+	[ "$status" = 3 ]
+	status=0
+	(
+		ulimit -f 0
+		HOTPATH_CPU=wrong exec "$HP_RUN" "$T/session" 3 2>"$BATS_TEST_TMPDIR/full"
+	) || status=$?
+	[ "$status" = 3 ]
+}
+
 @test "run: help fits a screen" {
 	run "$HP_RUN" --help
 	[ "$status" = 0 ]
