@@ -326,15 +326,21 @@ void hp_end_do(struct hp_end *end, uint64_t now_ns)
 		dying_look(end, now_ns);
 }
 
-/* False if there is none, or it has died. */
+/*
+ * False if there is none, or it has died, perhaps of a faulty object: another copy of us would load
+ * that, too.
+ */
 static bool ready_begin(struct hp_end *end)
 {
+	bool knows_all = end->segments->count == 1;	/* not those that were added since */
+
 	if (!end->ready)
 		return false;
 	hp_end_go(end);
 	unbind(end->ready);
-	/* It does not know segments that were added since. */
-	if (end->segments->count > 1 || send(end->begin, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
+	if (!knows_all || send(end->begin, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1) {
+		if (knows_all)
+			end->young_until_ns = 0;
 		ready_end(end);
 		return false;
 	}
@@ -472,6 +478,7 @@ bool hp_end_replace(struct hp_end *end)
 	waitpid(end->report, NULL, 0);
 	socket_close(&end->heard);
 	end->was_ready = false;
+	end->young_until_ns = 0;
 	return start(end) == 0;
 }
 

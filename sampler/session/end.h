@@ -94,7 +94,7 @@ bool hp_end_is_late(const struct hp_end *end, uint64_t now_ns);
 bool hp_end_retry(struct hp_end *end);
 
 /*
- * True if the report's process was killed before it did anything, and another one was started: a
+ * True if the report's process was killed before it did anything, and a program was started instead: a
  * prepared one that was about to die still accepts our message.
  */
 bool hp_end_replace(struct hp_end *end);

@@ -179,6 +179,7 @@ parts_of()
 	cp --remove-destination "$HP_BUILD"/{hotpath,hotpath-run,hotpath-sampler,libhotpath.so} "$T/parts"
 	case $1 in
 	text) echo text >"$T/parts/hotpath-report.so" ;;
+	cut) head -c 100000 "$HP_BUILD/hotpath-report.so" >"$T/parts/hotpath-report.so" ;;
 	other) gcc -shared -o "$T/parts/hotpath-report.so" -x c - <<<'int hp_report_main(void) { return 3; }' ;;
 	esac
 	chmod 755 "$T/parts/hotpath-report.so"
@@ -193,6 +194,14 @@ parts_of()
 	cat "$T/report"
 	[ "$(grep -c '^wall ' "$T/report")" = 1 ]
 	[ "$(grep -c hotpath-report "$T/report")" = 0 ]
+}
+
+@test "ends: a report whose code ends the copy is started as a program" {
+	parts_of cut
+	"$T/parts/hotpath-run" true 2>"$T/report"
+	cat "$T/report"
+	[ "$(grep -c '^wall ' "$T/report")" = 1 ]
+	[ "$(grep -c killed "$T/report")" = 0 ]
 }
 
 @test "ends: the report of another build is not used" {
