@@ -371,13 +371,25 @@ static void scan_to_the_end(struct sampler *sampler)
 	}
 }
 
+static bool is_relative(const char *path)
+{
+	return path && path[0] && path[0] != '/';
+}
+
+/* If processes outlive the root, another report follows, with the same paths. */
+static bool needs_folder(const struct hp_settings *settings)
+{
+	return settings->output_path || is_relative(getenv("HOTPATH_BIN")) ||
+	       (is_relative(settings->profile_dir) && strcmp(settings->profile_dir, "off") != 0);
+}
+
 static void report_is_done(struct sampler *sampler)
 {
 	sampler->root = ROOT_REPORTED;
 	hp_end_let_go();
 	sampler->members.keep_root = false;
-	if (!sampler->settings.output_path)
-		(void)!chdir("/");	/* we do not need the target's folder */
+	if (!needs_folder(&sampler->settings))
+		(void)!chdir("/");
 	scan_to_the_end(sampler);
 	sampler->asked_ns = 0;
 }

@@ -261,6 +261,18 @@ listed_of()
 	[ "$(find "$XDG_STATE_HOME" -name '*.hp.gz' | wc -l)" = 1 ]
 }
 
+@test "live: processes that outlive the program are in its run if HOTPATH_BIN is relative" {
+	cd "$HP_BUILD"
+	HOTPATH_BIN=. LD_PRELOAD=$HP_LIB "$T/ticker" 40 f "$BATS_TEST_TMPDIR/go" >"$BATS_TEST_TMPDIR/out" \
+		2>"$BATS_TEST_TMPDIR/err" 3>&-
+	touch "$BATS_TEST_TMPDIR/go"
+	all_there()
+	{
+		[ "$("$hotpath" report -f json | calls tick)" = 42 ]
+	}
+	eventually all_there
+}
+
 @test "live: a run is kept even if its helper was killed" {
 	LD_PRELOAD=$HP_LIB "$T/session" kill-helper >/dev/null 2>&1 || true
 	[ "$(find "$XDG_STATE_HOME" -name '*-session-*.hp.gz' | wc -l)" = 1 ]
