@@ -566,6 +566,16 @@ static bool is_bounded(const struct sampler *sampler)
 	return false;
 }
 
+/* The server must not inherit short time slices. */
+static void knock(struct sampler *sampler)
+{
+	bool is_in_hurry = sampler->perf.burst.is_in_hurry;
+
+	hp_perf_burst_hurry(&sampler->perf, false);
+	hp_server_knock(&sampler->server);
+	hp_perf_burst_hurry(&sampler->perf, is_in_hurry);
+}
+
 static void handle(struct sampler *sampler, uint64_t data)
 {
 	eventfd_t count;
@@ -591,7 +601,7 @@ static void handle(struct sampler *sampler, uint64_t data)
 	case EVENT_RING:	/* with everything that is due */
 		break;
 	case EVENT_KNOCK:
-		hp_server_knock(&sampler->server);
+		knock(sampler);
 		break;
 	case EVENT_SERVER:
 		hp_server_ended(&sampler->server);
