@@ -370,8 +370,7 @@ static int create(struct hp_segment *segment, const struct hp_segment_wish *wish
 	if (error && has_path)
 		remove_path(wish->path, fd);
 	if (error)
-		return fail(segment, "map the segment (HOTPATH_SEGMENT_SIZE makes it smaller)",
-			    -error);
+		return fail(segment, "map the segment", -error);
 	fix_size(segment);
 	fill_header(segment, wish, careful);
 	return 0;

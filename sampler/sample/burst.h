@@ -80,7 +80,6 @@ struct hp_bursting {
 bool hp_burst_on(struct hp_samples *samples, uint64_t now_ns);
 /* All switches are recorded again. */
 void hp_burst_off(struct hp_samples *samples, uint64_t now_ns);
-void hp_burst_off(struct hp_samples *samples, uint64_t now_ns);
 /*
  * The session has ended, or may go on without its root. The period's bursts stand for all of it: also
  * for slots without a burst, while the helper had no CPU, and no longer than until now.
