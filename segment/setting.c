@@ -232,13 +232,14 @@ static void refuse_section(const struct reader *r, const struct hp_setting *s, c
 
 	if (!r->complain)
 		return;
-	line_add(&line, "Unknown report section: '", SIZE_MAX);
+	line_add(&line, s->name, SIZE_MAX);
+	line_add(&line, ": no section '", SIZE_MAX);
 	line_add(&line, word, length < 40 ? length : 40);
 	line_add(&line, length > 40 ? "...'" : "'", SIZE_MAX);
 	line_add(&line, nearest ? "; the nearest is '" : "", SIZE_MAX);
 	line_add(&line, nearest ? nearest : "", size);
 	line_add(&line, nearest ? "'" : "", SIZE_MAX);
-	line_add(&line, ", `hotpath help sections` lists all; ", SIZE_MAX);
+	line_add(&line, "; hotpath help sections lists all; ", SIZE_MAX);
 	line_add(&line, has_rest ? "using the rest" : "default: ", SIZE_MAX);
 	line_add(&line, has_rest ? "" : s->usual, SIZE_MAX);
 	r->complain(r->context, line.text);

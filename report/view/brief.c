@@ -387,7 +387,7 @@ static char *program_remark(const struct hp_report *report, const struct hp_prog
 	char *text = program->elsewhere
 			     ? NULL
 			     : hp_xprintf("%s each%s", hp_format_time(&cell, wall_ns / runs),
-					  is_mixed ? " besides the first" : "");
+					  is_mixed ? " after the first" : "");
 
 	text = counted(text, program->elsewhere, end);
 	text = counted(text, program->failed, "failed");

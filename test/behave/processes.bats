@@ -372,7 +372,7 @@ reported()
 	[ "$(jq -r '.findings[].text' "$HOTPATH_OUTPUT_PATH" | grep -c 'forks 120 copies of itself')" -eq 1 ]
 	HOTPATH_REPORT=short HOTPATH_OUTPUT_FORMAT=table HOTPATH_OUTPUT_PATH=$BATS_TEST_TMPDIR/short "$HP_RUN" "$T/copies"
 	cat "$BATS_TEST_TMPDIR/short"
-	grep -q 'copies ×121  *.* each besides the first' "$BATS_TEST_TMPDIR/short"
+	grep -q 'copies ×121  *.* each after the first' "$BATS_TEST_TMPDIR/short"
 }
 
 @test "processes: CPU time that killed children took unseen is not that of others" {

@@ -23,7 +23,7 @@ reports()
 
 @test "words: an unknown section is reported, and the default is recorded" {
 	HOTPATH_REPORT=nonsense "$HP_RUN" "$T/app" 2>"$T/err"
-	reports "Unknown report section: 'nonsense', "
+	reports "HOTPATH_REPORT: no section 'nonsense'; "
 	run ! grep 'the nearest' "$T/err"
 	grep ' leaf  *100 calls' "$T/err"
 	"$HP_BUILD/hotpath" report -r functions-alloc | grep '^leaf  *100 '

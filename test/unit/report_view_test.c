@@ -174,7 +174,7 @@ TEST(table, sections_are_chosen_by_name)
 	CHECK(strstr(text, "| findings, timing, calltree\n") != NULL);
 	free(text);
 	text = REPORT(80, SET("HOTPATH_REPORT=bogus, threads"));
-	CHECK(strstr(told, "Unknown report section: 'bogus'; the nearest is ") == told);
+	CHECK(strstr(told, "HOTPATH_REPORT: no section 'bogus'; the nearest is ") == told);
 	CHECK(strstr(text, "| threads\n") != NULL);
 	free(text);
 	text = REPORT(80, SET("HOTPATH_REPORT=auto,-calltree,sql"));
