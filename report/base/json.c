@@ -41,7 +41,7 @@ void hp_json_between(cJSON *object, const char *name, double ns, double error_ns
 	char key[64];
 
 	snprintf(key, sizeof(key), "%s_low_ns", name);
-	hp_json_rounded(object, key, ns - error_ns);
+	hp_json_rounded(object, key, ns > error_ns ? ns - error_ns : 0);
 	snprintf(key, sizeof(key), "%s_high_ns", name);
 	hp_json_rounded(object, key, ns + error_ns);
 }

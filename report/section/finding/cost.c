@@ -365,6 +365,7 @@ static void block_add(struct hp_survey *survey, const struct hp_stall *block)
 		known->ns += block->ns;
 		known->write_ns += block->write_ns;
 		known->file_ns += block->file_ns;
+		known->guessed_ns += block->guessed_ns;
 		known->is_sync |= block->is_sync;
 		return;
 	}
@@ -415,6 +416,7 @@ void hp_stalls_make(struct hp_survey *survey)
 			.is_join = owner->is_join,
 			.waits = stack->waits,
 			.ns = stack->blocked_ns,
+			.guessed_ns = stack->guessed_ns,
 		};
 
 		if (!stack->waits || hp_offcpu_is_profiler(report, i))

@@ -45,6 +45,7 @@ static void find(struct hp_survey *survey)
 	struct hp_finding *finding;
 	struct hp_text_cell waits, each, all;
 	double gain;
+	const char *mark;
 	char *where;
 
 	if (!stall || survey->ran_ns > RAN_MAX * survey->wall_ns ||
@@ -55,16 +56,17 @@ static void find(struct hp_survey *survey)
 		return;
 	finding = hp_finding_add_function(survey, &hp_rule_delayed_ack, stall->function);
 	where = hp_finding_where(finding);
+	mark = hp_stall_mark(stall);
 	finding->advice =
 		hp_xprintf("%s waits about 40 ms each time, like TCP with Nagle's "
 			   "algorithm and delayed acknowledgements: send each message with "
 			   "one call (writev), or set TCP_NODELAY.",
 			   where);
-	finding->facts = hp_xprintf("%s waits for a socket, %s each on average, %s added up over "
-				    "all threads",
-				    hp_format_count(&waits, stall->waits),
+	finding->facts = hp_xprintf("%s%s waits for a socket, %s%s each on average, %s%s added up "
+				    "over all threads",
+				    mark, hp_format_count(&waits, stall->waits), mark,
 				    hp_format_time(&each, (double)stall->ns / (double)stall->waits),
-				    hp_format_time(&all, (double)stall->ns));
+				    mark, hp_format_time(&all, (double)stall->ns));
 	finding->gain_ns = gain;
 	finding->confidence = HP_POSSIBLE;
 	hp_finding_evidence(finding, &hp_offcpu_section, hp_survey_row(survey, stall->function),

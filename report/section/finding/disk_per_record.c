@@ -73,14 +73,16 @@ static const char *advice_of(const struct hp_stall *block)
 static char *facts_of(const struct hp_stall *block, double gain)
 {
 	struct hp_text_cell count, waits, time;
+	const char *mark = hp_stall_mark(block);
 	double around = gain - (double)block->ns;
 
 	hp_format_count(&count, block->waits);
 	hp_format_time(&waits, (double)block->ns);
 	if (around < AROUND_MIN * gain)
-		return hp_xprintf("%s waits for the disk, %s in all", count.text, waits.text);
-	return hp_xprintf("%s waits for the disk, %s in all, and up to %s around them", count.text,
-			  waits.text, hp_format_time(&time, around));
+		return hp_xprintf("%s%s waits for the disk, %s%s in all", mark, count.text, mark,
+				  waits.text);
+	return hp_xprintf("%s%s waits for the disk, %s%s in all, and up to %s around them", mark,
+			  count.text, mark, waits.text, hp_format_time(&time, around));
 }
 
 static void find(struct hp_survey *survey)
@@ -111,9 +113,10 @@ static void find(struct hp_survey *survey)
 	finding->facts = facts_of(block, gain);
 	finding->gain_ns = gain;
 	finding->confidence =
-		block->is_sync && hp_survey_blocked(survey, "-") <
-					  UNKNOWN_MAX * (double)survey->report->model.sampling
-								.record.blocked_ns
+		block->is_sync && hp_stall_is_measured(block) &&
+				hp_survey_blocked(survey, "-") <
+					UNKNOWN_MAX * (double)survey->report->model.sampling.record
+							      .blocked_ns
 			? HP_MEASURED
 			: HP_LIKELY;
 	hp_finding_evidence(finding, &hp_offcpu_section, hp_survey_row(survey, block->function),

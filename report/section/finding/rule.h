@@ -60,6 +60,7 @@ struct hp_stall {
 	uint64_t ns;
 	uint64_t write_ns;	/* of that: in write and the like, */
 	uint64_t file_ns;	/* in calls that open, create, rename or remove a file */
+	uint64_t guessed_ns;	/* estimated, since waits were recorded in bursts */
 };
 
 struct hp_survey {
@@ -148,6 +149,18 @@ struct hp_finding *hp_finding_add(struct hp_survey *survey, const struct hp_rule
 /* The same about a function of hp_cpu, with its place in the source. */
 struct hp_finding *hp_finding_add_function(struct hp_survey *survey, const struct hp_rule *rule,
 					   uint32_t function);
+
+/* "~" before numbers of waits that are estimated, as the other sections mark them. */
+static inline const char *hp_stall_mark(const struct hp_stall *stall)
+{
+	return stall->guessed_ns ? "~" : "";
+}
+
+/* Hardly any of it is estimated. */
+static inline bool hp_stall_is_measured(const struct hp_stall *stall)
+{
+	return stall->guessed_ns <= stall->ns / 10;
+}
 
 /* A row that it follows from; takes over the texts.  Beyond HP_EVIDENCE_MAX they are dropped. */
 void hp_finding_evidence(struct hp_finding *finding, const struct hp_section *section, char *row,

@@ -71,10 +71,11 @@ static void find(struct hp_survey *survey)
 	finding->advice = hp_xprintf("%s sleeps again and again: wait for the event itself, or "
 				     "sleep less.",
 				     where);
-	finding->facts = hp_xprintf("%s sleeps, %s in all", hp_format_count(&count, stall->waits),
+	finding->facts = hp_xprintf("%s%s sleeps, %s%s in all", hp_stall_mark(stall),
+				    hp_format_count(&count, stall->waits), hp_stall_mark(stall),
 				    hp_format_time(&time, (double)stall->ns));
 	finding->gain_ns = ns;
-	finding->confidence = HP_MEASURED;
+	finding->confidence = hp_stall_is_measured(stall) ? HP_MEASURED : HP_LIKELY;
 	hp_finding_evidence(finding, &hp_offcpu_section, hp_survey_row(survey, stall->function),
 			    hp_xprintf("%s, blocked on sleep", finding->facts));
 	free(where);
