@@ -459,6 +459,37 @@ alone_as_usual()
 	jq -e '.findings == []' "$T/said"
 }
 
+@test "findings: a wait for a message is said in words" {
+	compile asks -w -pthread <<-'END'
+	#include <pthread.h>
+	#include <sys/socket.h>
+	#include <time.h>
+	#include <unistd.h>
+	static int ends[2];
+	static void *answers(void *none)
+	{
+		for (int i = 0; i < 3; i++) {
+			nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
+			write(ends[1], "yes", 3);
+		}
+		return none;
+	}
+	int main(void)
+	{
+		pthread_t thread;
+		char text[3];
+		socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+		pthread_create(&thread, NULL, answers, NULL);
+		for (int i = 0; i < 3; i++)
+			read(ends[0], text, sizeof(text));
+		return pthread_join(thread, NULL);
+	}
+	END
+	"$HP_RUN" "$T/asks" 2>/dev/null
+	"$HP_BUILD/hotpath" report -f json asks | jq -e '.findings == []'
+	COLUMNS=200 "$HP_BUILD/hotpath" report asks | grep 'for a message in stream .*, in 3 waits of'
+}
+
 @test "findings: text + more copies the text, and moves no elements" {
 	cat >"$T/join.cc" <<-'END'
 		#include <string>

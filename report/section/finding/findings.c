@@ -243,12 +243,31 @@ static const char *preposition(const char *what)
 	return "for";
 }
 
+/* "stream empty X" in tables: "for a message in stream X". */
+static char *cause_text(const char *what)
+{
+	static const struct {
+		const char *state;
+		const char *text;
+	} states[] = { { " empty ", "for a message in" }, { " full ", "for room in" } };
+	const char *space = strchr(what, ' ');
+
+	for (size_t i = 0; space && i < sizeof(states) / sizeof(states[0]); i++) {
+		size_t length = strlen(states[i].state);
+
+		if (strncmp(space, states[i].state, length) == 0)
+			return hp_xprintf("%s %.*s %s", states[i].text, (int)(space - what), what,
+					  space + length);
+	}
+	return hp_xprintf("%s %s", preposition(what), what);
+}
+
 static char *waiting_text(const struct hp_answer *answer)
 {
 	const struct hp_answer_wait *wait = wait_of(answer);
 	double ns = nowhere_ns(answer);
 	struct hp_text_cell time, more, count, mean;
-	char *each, *text;
+	char *each, *cause, *text;
 
 	if (!wait && ns <= 0)
 		return NULL;
@@ -260,19 +279,23 @@ static char *waiting_text(const struct hp_answer *answer)
 				    hp_format_count(&count, wait->count),
 				    hp_format_time(&mean, wait->ns / (double)wait->count))
 		       : hp_xstrdup("");
-	text = hp_xprintf("it mostly waits.  %s waits %s %s %s%s%s%s%s.", wait->who,
-			  hp_format_time(&time, wait->ns), preposition(wait->what), wait->what,
-			  each, ns > wait->ns ? ", and " : "",
+	cause = cause_text(wait->what);
+	text = hp_xprintf("it mostly waits.  %s waits %s %s%s%s%s%s.", wait->who,
+			  hp_format_time(&time, wait->ns), cause, each,
+			  ns > wait->ns ? ", and " : "",
 			  ns > wait->ns ? hp_format_time(&more, ns) : "",
 			  ns > wait->ns ? " more in places that were not recorded" : "");
+	free(cause);
 	free(each);
 	return text;
 }
 
-/* What dominates the time: "it computes, on one core.  f has ..."; NULL = not known. */
+/* A thread that waits for others' ends is no answer: what do these do? */
 static char *dominating_text(const struct hp_survey *survey)
 {
-	return is_computing(survey) ? computing_text(survey) : waiting_text(survey->answer);
+	char *waiting = is_computing(survey) ? NULL : waiting_text(survey->answer);
+
+	return waiting ? waiting : computing_text(survey);
 }
 
 /* Findings about memory do not say where the time goes. */
@@ -280,8 +303,7 @@ static char *none_text(const struct hp_survey *survey)
 {
 	const char *what = survey->findings->count ? "wasted time" : "waste";
 	char *dominating = dominating_text(survey);
-	char *text = hp_xprintf("No known pattern of %s%s%s", what, dominating ? ": " : ".",
-				dominating ? dominating : "");
+	char *text = hp_xprintf("No known pattern of %s: %s", what, dominating);
 
 	free(dominating);
 	return text;

@@ -49,6 +49,8 @@ static void find(struct hp_survey *survey)
 	gain = busiest.first_ns * (1 - 1 / cores);
 	if (starved < STARVED_MIN * survey->wall_ns ||
 	    busiest.first_ns < BUSY_MIN * survey->wall_ns ||
+	    /* Others had the cores: it is not known to be too slow. */
+	    busiest.first->ready_ns > busiest.first->ran_ns ||
 	    busiest.second_ns > READER_MAX * survey->wall_ns ||
 	    /* As busy, but for want of a core. */
 	    busiest.second_wanted_ns > BUSY_MIN * survey->wall_ns || only_wakes(survey, row) ||
@@ -84,7 +86,7 @@ const struct hp_rule hp_rule_queue_empty = {
 	.over = over,
 	.pattern =
 		"Readers of a pipe or queue inside one process wait for messages for at least 30% "
-		"of the wall time, the thread that writes is busy for at least 70% of it, and no "
+		"of the wall time, the thread that writes is busy for at least 70% of it, mostly with a core, and no "
 		"other thread is for more than 30%, or would be with more cores.  If messages are single bytes, a reader runs for at "
 		"least 5%.  The gain is the busy thread's work on all cores.",
 	.wrong = "The work of the busy thread cannot be divided.",
