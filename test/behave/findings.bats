@@ -110,6 +110,44 @@ started()
 	"$HP_BUILD/hotpath" report -f json | jq -r '.findings[] | select(.rule == "process-per-item") | .text'
 }
 
+@test "findings: threads that are made and waited for one by one, and two at a time" {
+	compile threads -w -pthread <<-'END'
+	#include <pthread.h>
+	#include <stdlib.h>
+	#include <time.h>
+	static void *nap(void *argument)
+	{
+		struct timespec wait = { 0, 20000000 };
+		nanosleep(&wait, NULL);
+		return argument;
+	}
+	__attribute__((noinline)) static void naps(int most)
+	{
+		pthread_t threads[2];
+		for (int i = 0; i < 12; i += most) {
+			for (int k = 0; k < most; k++)
+				pthread_create(&threads[k], NULL, nap, NULL);
+			for (int k = 0; k < most; k++)
+				pthread_join(threads[k], NULL);
+		}
+	}
+	int main(int argc, char **argv)
+	{
+		naps(atoi(argv[1]));
+		return 0;
+	}
+	END
+	[ "$(nproc)" -ge 2 ] || skip "one core: nothing can run beside it"
+	"$HP_RUN" "$T/threads" 1 2>"$T/short"
+	"$HP_BUILD/hotpath" report --report offcpu threads | grep -q lock || skip "waits are not recorded here"
+	findings threads >"$T/found"
+	grep -q '^waits-for-threads likely [1-9]' "$T/found"
+	grep -q 'Let the threads run in parallel: naps (' "$T/short"
+	"$HP_RUN" "$T/threads" 2 2>/dev/null
+	findings threads >"$T/found"
+	run ! grep -q '^waits-for-threads' "$T/found"
+}
+
 @test "findings: the steps of a script are no children to run in parallel" {
 	[ "$(nproc)" -ge 2 ] || skip "one core: nothing can run beside it"
 	compile nap -w -fno-instrument-functions <<-'END'

@@ -91,6 +91,7 @@ FAULTS = [
         ("numbers", "linear-search"),
         ("flags", "spin"),
         ("rests", "copies"),
+        ("tasks", "waits-for-threads"),
     ]],
     *[(name, f"./planted_kept {name}", f"./planted_kept {name} fixed", rules) for name, rules in [
         ("resolves", "call-per-item"),

@@ -13,6 +13,7 @@
 	X(library_lock) \
 	X(disk_per_record) \
 	X(waits_for_children) \
+	X(waits_for_threads) \
 	X(process_per_item) \
 	X(thread_per_item) \
 	X(queue_full) \

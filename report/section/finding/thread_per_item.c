@@ -34,19 +34,11 @@ struct places {
 	size_t brief_count;
 };
 
-static bool is_of(const struct place *place, const struct hp_lock_birth *birth)
-{
-	const struct hp_lock_place *at = &place->first->at;
-
-	return place->first->pid == birth->pid && place->first->path == birth->path &&
-	       at->object == birth->at.object && at->address == birth->at.address;
-}
-
 static void birth_add(struct places *places, const struct hp_lock_birth *birth, double ns)
 {
 	size_t at = 0;
 
-	while (at < places->count && !is_of(&places->list[at], birth))
+	while (at < places->count && !hp_lock_is_born_with(places->list[at].first, birth))
 		at++;
 	if (at == PLACES_MAX)
 		return;
@@ -165,6 +157,7 @@ static void find(struct hp_survey *survey)
 
 static const struct hp_rule_over over[] = { { "page-faults", false },
 					    { "lock-contention", false },
+					    { "waits-for-threads", false },
 					    { NULL, false } };
 
 const struct hp_rule hp_rule_thread_per_item = {

@@ -173,4 +173,12 @@ const struct hp_lock_order *hp_locks_contrary(const struct hp_locks *locks, size
 /* A lock, not several that share a row. */
 bool hp_lock_is_one(const struct hp_lock_row *row);
 
+/* The same place of the same process made both threads. */
+static inline bool hp_lock_is_born_with(const struct hp_lock_birth *birth,
+					const struct hp_lock_birth *other)
+{
+	return birth->pid == other->pid && birth->path == other->path &&
+	       birth->at.object == other->at.object && birth->at.address == other->at.address;
+}
+
 #endif

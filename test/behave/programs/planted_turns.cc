@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <mutex>
 #include <random>
 #include <string>
@@ -623,6 +624,27 @@ void sort_others()
 	}
 }
 
+/* --- tasks: each one's result is asked for before the next task is made --- */
+
+APART void tasks_run(int count)
+{
+	std::vector<std::future<long>> tasks;
+
+	for (int i = 0; i < count; i++) {
+		tasks.push_back(
+			std::async(std::launch::async, [i] { return numbers_sum(i, 10000000); }));
+		if (!is_fixed)
+			sink += tasks.back().get();
+	}
+	for (auto &task : tasks)
+		sink += task.valid() ? task.get() : 0;
+}
+
+void tasks()
+{
+	tasks_run(40);
+}
+
 const struct {
 	const char *name;
 	void (*run)();
@@ -646,6 +668,7 @@ const struct {
 	{ "flags-alone", flags_alone },
 	{ "places", places },
 	{ "sort-others", sort_others },
+	{ "tasks", tasks },
 };
 
 } // namespace
