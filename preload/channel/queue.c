@@ -484,14 +484,18 @@ static void log_received(struct hp_lane_log *log, uint64_t now, uint64_t number,
 static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, uint64_t bytes)
 {
 	uint64_t now = hp_channel_clock(), number = 0;
+	uint64_t passed = atomic_load_explicit(&log->passed, memory_order_relaxed);
 
 	for (;;) {
 		struct hp_probe *probe = &log->probes[lane->tail % HP_PROBES_MAX];
 		uint64_t end = atomic_load_explicit(&probe->end, memory_order_acquire);
 
+		if (end == 0 &&
+		    lane->tail != atomic_load_explicit(&lane->head, memory_order_relaxed))
+			most(&log->passed, place);
 		if (end == 0 || end > place)
 			break;
-		if (now && probe->since && !(lane->veiled & HP_LANE_MIXED)) {
+		if (now && end > passed && probe->since && !(lane->veiled & HP_LANE_MIXED)) {
 			delay_add(lane, log, probe, now);
 			number = probe->number;
 		}
@@ -506,7 +510,9 @@ static void pop(struct hp_lane *lane, struct hp_lane_log *log, uint64_t place, u
 /*
  * There are probes; those passed have been received. One receiver at a time
  * checks; another one, or a signal handler that interrupts it, leaves them to the
- * next.
+ * next. So does one that finds an incomplete probe, whose sender may be preempted
+ * for milliseconds: those behind it wait, too. `passed` tells the next receiver
+ * that it is too late to time them.
  */
 void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
 {
@@ -519,9 +525,12 @@ void hp_receive_pop(struct hp_lane *lane, uint64_t bytes)
 		return;
 	tail = __atomic_load_n(&lane->tail, __ATOMIC_RELAXED);
 	end = atomic_load_explicit(&log->probes[tail % HP_PROBES_MAX].end, memory_order_acquire);
-	if (end == 0 || end > place || !hp_channel_thread_open() ||
-	    atomic_exchange_explicit(&lane->popping, 1, memory_order_acquire) != 0)
+	if (end > place || !hp_channel_thread_open())
 		return;
+	if (end == 0 || atomic_exchange_explicit(&lane->popping, 1, memory_order_acquire) != 0) {
+		most(&log->passed, place);
+		return;
+	}
 	pop(lane, log, place, bytes);
 	atomic_store_explicit(&lane->popping, 0, memory_order_release);
 }

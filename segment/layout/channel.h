@@ -172,7 +172,9 @@ struct hp_message {
 struct hp_lane_log {
 	_Atomic uint64_t sent_count;	/* senders: entries so far */
 	uint64_t received_count;	/* holder of `popping` */
-	uint64_t reserved[6];
+	_Atomic uint64_t
+		passed;	/* receivers: probes up to this sum were received when nobody could take them */
+	uint64_t reserved[5];
 	struct hp_probe probes[HP_PROBES_MAX];
 	struct hp_message sent[HP_MESSAGES];
 	struct hp_message received[HP_MESSAGES];

@@ -8,7 +8,7 @@ load helper
 setup_file()
 {
 	local name
-	for name in pipe socket datagram; do
+	for name in pipe socket datagram crowd; do
 		gcc -D_GNU_SOURCE -g -O1 -o "$T/$name" "$ROOT/test/behave/programs/channels_$name.c" -lpthread
 	done
 	gcc -D_GNU_SOURCE -DHOTPATH -I"$ROOT/include" -g -O1 -o "$T/queue" \
@@ -522,4 +522,21 @@ assert first["index"] == 1 and first["delay"] is None and first["thread_id"] > 0
 	jq -c '.channels.raw[] | [.iter, .queue_size, .max_queue_size]' "$T/two.json"
 	[ "$(jq '[.channels.raw[] | .queue_size] | add' "$T/two.json")" = 4200 ]
 	jq -e '.channels.raw | all(.queue_size <= .max_queue_size)' "$T/two.json"
+}
+
+@test "channels: a preempted sender does not make the messages behind it late" {
+	local i
+	for i in 1 2 3; do
+		rm -f "$T/report"
+		recorded crowd 16 10000
+		python3 - "$T/report" "$(cat "$T/said")" <<-'END'
+		import json, sys
+		sent, total = map(int, sys.argv[2].split())
+		row = next(row for row in json.load(open(sys.argv[1]))["channels"]["raw"] if row["sent_count"] == sent)
+		print(sent, total, row["delay_sampled_count"], row["delay_total_ns"], row["delay_max_ns"])
+		assert row["received_count"] == sent
+		assert row["delay_sampled_count"] > 0
+		assert row["delay_total_ns"] <= total
+		END
+	done
 }
