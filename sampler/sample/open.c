@@ -99,13 +99,16 @@ static bool is_gone(const struct hp_wait_thread *thread)
 	return syscall(SYS_tgkill, (pid_t)thread->pid, (pid_t)thread->tid, 0) < 0 && errno == ESRCH;
 }
 
-/* After lost records: the end may have been among them. */
+/*
+ * After lost records: the end may have been among them. Records of another processor may be read
+ * later, and only one of those tells that the process is a helper.
+ */
 static bool is_open(struct hp_samples *samples, struct hp_wait_thread *thread, uint64_t until_ns,
 		    bool is_asked)
 {
 	if (!thread->out_ns || thread->out_ns >= until_ns)
 		return false;
-	if (!is_asked || !is_gone(thread))
+	if (!hp_space_is_ours(&samples->spaces, thread->pid) && (!is_asked || !is_gone(thread)))
 		return true;
 	hp_open_forget(samples, thread);
 	return false;

@@ -576,11 +576,24 @@ static void insert(struct hp_space *space, uint32_t at, struct hp_map_entry entr
 	space->count++;
 }
 
+/*
+ * A session that begins inside this one, since a process cannot reach our socket from its network
+ * namespace or has other rights, has a helper of its own. That inherits the events of the process
+ * that started it, and so does the report, its child.
+ */
+static bool is_helper(const struct hp_code *code)
+{
+	const char *name = strrchr(code->path, '/');
+
+	return name && strcmp(name, "/hotpath-sampler") == 0;
+}
+
 /* Replaces older mappings there; a mapping may be split in two. */
 static void map_add(struct hp_space *space, struct hp_map_entry new)
 {
 	uint32_t at = below(space, new.begin), last;
 
+	space->is_ours |= is_helper(new.code);
 	if (new.begin >= new.end || !has_room(space, 2))
 		return;
 	if (at < space->count && space->maps[at].begin < new.begin) {

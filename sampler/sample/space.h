@@ -50,7 +50,7 @@ struct hp_space {
 	bool is_whole;	/* all mappings are known: from /proc or from records */
 	bool is_ended;
 	uint64_t foreign_ns;	/* after its end: when it was found not to be of the session; 0 = not asked */
-	bool is_ours;	/* the server and other processes that we start: not part of the session */
+	bool is_ours;	/* we started it, or it is another session's helper: not part of this one */
 	bool is_shut;	/* only a record claims that this process exists: nothing of it is read */
 	uint64_t mapped;	/* changes with the mappings, and never repeats */
 	uint64_t read_again_ns;	/* /proc is not read before */

@@ -326,6 +326,32 @@ times_are_shown()
 		[ "$(offcpu "sum(r['waits'] for r in raw) >= 24")" = True ]
 }
 
+@test "cpu: the helper and the report of a session inside this one are not the program" {
+	needs_perf
+	compile inner -fno-instrument-functions <<-'EOF'
+		int main(void)
+		{
+			for (volatile long i = 0; i < 100000000; i++)
+				;
+			return 0;
+		}
+	EOF
+	HOTPATH_REPORT=offcpu,cpu HOTPATH_LIMIT=0 HOTPATH_OUTPUT_FORMAT=json HOTPATH_KEEP=0 \
+		HOTPATH_OUTPUT_PATH="$T/outer" \
+		"$HP_RUN" sh -c "HOTPATH_OUTPUT_PATH='$T/nested' '$HP_RUN' '$T/inner'; true"
+	[ -s "$T/nested" ]
+	python3 - "$T/outer" <<-'END'
+		import json, sys
+		report = json.load(open(sys.argv[1]))
+		cpu = [row["name"] for row in report["functions_cpu"]["raw"]]
+		waits = [(row["name"], row["on"]) for row in report["offcpu"]["raw"]]
+		print(cpu, waits)
+		assert "main" in cpu
+		# The helper polls, its other threads wait from their start on.
+		assert not [w for w in waits if w[1] == "poll" or w[0] in ("look_for_ever", "wait_for_end")]
+	END
+}
+
 @test "cpu: an ordinary user also gets the time of waits" {
 	local status=0
 
