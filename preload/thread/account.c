@@ -225,7 +225,9 @@ void hp_account_fold(const struct hp_process *process)
 		hp_count_up(&run->failed);
 		run->status = status;
 	}
-	if (ending == HP_ENDING_NONE)
+	/* Under a seccomp filter it ends without its CPU time. */
+	if (ending == HP_ENDING_NONE ||
+	    (!account->cpu_ns && ending != HP_ENDING_EXEC && ending != HP_ENDING_DROP))
 		hp_count_up(&run->unmeasured);
 	run->ticks +=
 		account->lead_ticks + hp_clock_between(process->start_ticks, process->end_ticks);

@@ -152,6 +152,11 @@ void hp_account_read(struct hp_model *model, const struct hp_process *record, ui
 	run->start_ns = (uint64_t)account.start_us * 1000;
 	run->switches = account.switches;
 	run->lacks_peak |= !account.peak_rss_kb;
+	/* Under a seccomp filter it does not ask the kernel at its end. */
+	if (record->end_ticks && !account.cpu_ns) {
+		run->lacks_cpu = true;
+		run->unmeasured |= !goes_on(record);
+	}
 	if (run->is_root && account.children_cpu_ns > model->children_cpu_ns)
 		model->children_cpu_ns = account.children_cpu_ns;
 }

@@ -262,6 +262,33 @@ reported()
 	reported '(rows["silent"]["cpu_percent"] is None) == (rows["silent"]["cpu_ns"] is None)'
 }
 
+@test "processes: the CPU time of a program under a seccomp filter is no zero" {
+	compile confined -fno-instrument-functions <<-'EOF'
+		#include <linux/filter.h>
+		#include <linux/seccomp.h>
+		#include <sys/prctl.h>
+		#include <time.h>
+		int main(void)
+		{
+			struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+			struct sock_fprog program = { 1, &allow };
+
+			if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+			    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+				return 9;
+			do ; while (clock() < CLOCKS_PER_SEC / 20);
+			return 0;
+		}
+	EOF
+	"$T/confined" || skip "no seccomp filter here"
+	"$HP_RUN" sh -c "'$T/confined'; '$T/confined'; true"
+	reported 'rows["confined"]["runs"] == 2'
+	reported 'rows["confined"]["failed"] == 0'
+	reported 'rows["confined"]["cpu_ns"] != 0'
+	reported 'head["missing_cpu_ns"] + (rows["confined"]["cpu_ns"] or 0) > 80000000'
+	reported 'rows["sh"]["cpu_percent"] < 50'
+}
+
 @test "processes: unrecorded programs are mentioned" {
 	command -v cc >/dev/null
 	echo 'int main(void) { for (volatile long i = 0; i < 100000000; i++); return 0; }' |

@@ -376,8 +376,8 @@ static const char *after(struct hp_report *report)
 	if (unmeasured)
 		say(report,
 		    hp_xprintf(
-			    "%s %s did not record %s end (killed, or without exit()): CPU time and "
-			    "memory are the last known values.",
+			    "%s %s did not record %s end (killed, without exit(), or under a seccomp "
+			    "filter): CPU time and memory are the last known values.",
 			    hp_format_count(&cell, unmeasured), unmeasured == 1 ? "run" : "runs",
 			    unmeasured == 1 ? "its" : "their"));
 	if (programs->unrecorded)
