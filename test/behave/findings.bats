@@ -340,8 +340,11 @@ alone_as_usual()
 		#include <time.h>
 		#define LOCKS 3
 		static pthread_mutex_t *locks[LOCKS];
+		static volatile int may_begin;
 		static void *hold(void *which)
 		{
+			while (!may_begin)
+				;
 			for (int i = 0; i < 100; i++) {
 				pthread_mutex_lock(which);
 				nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
@@ -358,6 +361,7 @@ alone_as_usual()
 			}
 			for (int i = 0; i < 3 * LOCKS; i++)
 				pthread_create(&threads[i], NULL, hold, locks[i % LOCKS]);
+			may_begin = 1;
 			for (int i = 0; i < 3 * LOCKS; i++)
 				pthread_join(threads[i], NULL);
 			return 0;

@@ -173,7 +173,7 @@ struct hp_lock_group *hp_lock_groups(struct hp_survey *survey, size_t *count)
 	for (uint32_t i = 0; i < locks->count; i++) {
 		const struct hp_lock_row *row = &locks->rows[i];
 
-		if (!is_lock(row))
+		if (!is_lock(row) || !hp_lock_is_used(locks, row))
 			continue;
 		group = group_of(groups, *count, locks, row);
 		if (!group && *count == GROUPS_MAX)

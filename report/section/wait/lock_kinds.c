@@ -363,7 +363,7 @@ static bool is_waited_for(const struct hp_locks *locks, const struct hp_lock_row
 	return false;
 }
 
-static bool is_used(const struct hp_locks *locks, const struct hp_lock_row *lock)
+bool hp_lock_is_used(const struct hp_locks *locks, const struct hp_lock_row *lock)
 {
 	return used(lock) || is_waited_for(locks, lock);
 }
@@ -395,7 +395,7 @@ static void fill(const struct hp_section *section, struct hp_report *report, str
 	list->rows = hp_xcalloc(locks->count, sizeof(*list->rows));
 	list->total = 0;
 	for (size_t i = 0; i < locks->count; i++)
-		if (is_of(&locks->rows[i], kind) && is_used(locks, &locks->rows[i]))
+		if (is_of(&locks->rows[i], kind) && hp_lock_is_used(locks, &locks->rows[i]))
 			list->rows[list->total++] = &locks->rows[i];
 	if (list->total)
 		qsort_r(list->rows, list->total, sizeof(*list->rows), compare_rows, report);
@@ -407,7 +407,7 @@ static bool has(const struct hp_report *report, uint32_t kind)
 	const struct hp_locks *locks = hp_lock_view_locks(hp_lock_view(report));
 
 	for (size_t i = 0; i < locks->count; i++)
-		if (is_of(&locks->rows[i], kind) && is_used(locks, &locks->rows[i]))
+		if (is_of(&locks->rows[i], kind) && hp_lock_is_used(locks, &locks->rows[i]))
 			return true;
 	return false;
 }

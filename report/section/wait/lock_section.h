@@ -45,6 +45,12 @@ void hp_lock_view_name_all(struct hp_report *report);
 /* The name of a lock: valid as long as the report. */
 const char *hp_lock_name(struct hp_report *report, const struct hp_lock_row *lock);
 
+/*
+ * A thread has taken it, or tried to. Of two threads that use a lock for the first time at the same
+ * moment, each makes a row, and one row stays unused.
+ */
+bool hp_lock_is_used(const struct hp_locks *locks, const struct hp_lock_row *lock);
+
 /* "mutex", "rwlock (read)", ... */
 const char *hp_lock_kind_text(uint32_t kind, uint32_t side);
 
