@@ -267,6 +267,7 @@ alone_as_usual()
 	chmod +x "$T/wrapper"
 	"$HP_RUN" "$T/wrapper" 2>/dev/null
 	HOTPATH_REPORT=short "$HP_BUILD/hotpath" report children >"$T/text"
+	cat "$T/text"
 	grep -qE '^note +bash took .* until it started children$' "$T/text"
 	findings children >"$T/found"
 	run ! grep -qE '^(waits-for-children|process-per-item)' "$T/found"
@@ -674,6 +675,7 @@ alone_as_usual()
 			"$HP_RUN" "$T/lookups" $how
 		jq -e ".functions_cpu.sample_count >= 200" "$T/said.$how" || skip "too few CPU samples here"
 	done
+	jq -r '.findings[] | .rule + " " + .text' "$T"/said.*
 	jq -e '.findings | length == 1 and .[0].rule == "linear-search"' "$T/said.list"
 	jq -e '.findings == []' "$T/said.table"
 	jq -e '.findings == []' "$T/said.array"

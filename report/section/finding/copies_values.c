@@ -16,7 +16,7 @@
 #include "report/section/finding/rules.h"
 
 #define CPU_MIN 0.25 /* of the CPU time, to make and to destroy the objects */
-#define COPIED_MIN 0.3 /* of that: copying strings or containers inside */
+#define COPIED_MIN 0.2 /* of that: copying strings or containers inside */
 #define GROWN_MIN 0.5 /* of the copying: into a vector's larger room */
 
 /* "Zone" of "Zone::Zone"; fresh. */
@@ -86,7 +86,7 @@ const struct hp_rule hp_rule_copies_values = {
 	.over = over,
 	.pattern =
 		"At least 25% of the CPU time is spent in constructors and destructors of the "
-		"program's classes that one function calls, and 30% of that in copying strings or "
+		"program's classes that one function calls, and 20% of that in copying strings or "
 		"containers inside them.  If half of that happens while a vector grows, the advice "
 		"is for the vector.  The gain is the time of both, with allocating and freeing.",
 	.wrong = "The function changes its copies, or needs them after the originals are gone.",

@@ -184,8 +184,11 @@ static const struct hp_answer_cpu *most_of(const struct hp_survey *survey)
 	return most;
 }
 
-/* What it would save to do without that work: no fix of the function can save more. */
-static char *computing_text(const struct hp_survey *survey)
+/*
+ * "  f has 40% of the CPU time.", or "". What it would save to do without that work: no fix of the
+ * function can save more.
+ */
+static char *most_text(const struct hp_survey *survey)
 {
 	const struct hp_answer_cpu *most = most_of(survey);
 	struct hp_text_cell accuracy;
@@ -194,14 +197,14 @@ static char *computing_text(const struct hp_survey *survey)
 	char *callee, *bound, *text;
 
 	if (!most)
-		return hp_xprintf("it computes%s.", cores_text(survey));
+		return hp_xstrdup("");
 	callee = callee_text(most);
 	bound = saved < NO_BOUND ? hp_xprintf("; a fix there can save at most %.0f%% of the run",
 					      100 * saved)
 				 : hp_xstrdup("");
-	text = hp_xprintf("it computes%s.  %s has %.0f%% of the CPU time%s%s%s.",
-			  cores_text(survey), most->name, 100 * ns / survey->cpu_ns,
-			  hp_survey_accuracy(survey, ns, &accuracy), callee, bound);
+	text = hp_xprintf("  %s has %.0f%% of the CPU time%s%s%s.", most->name,
+			  100 * ns / survey->cpu_ns, hp_survey_accuracy(survey, ns, &accuracy),
+			  callee, bound);
 	free(bound);
 	free(callee);
 	return text;
@@ -290,22 +293,23 @@ static char *waiting_text(const struct hp_answer *answer)
 	return text;
 }
 
-/* A thread that waits for others' ends is no answer: what do these do? */
-static char *dominating_text(const struct hp_survey *survey)
-{
-	char *waiting = is_computing(survey) ? NULL : waiting_text(survey->answer);
-
-	return waiting ? waiting : computing_text(survey);
-}
-
-/* Findings about memory do not say where the time goes. */
 static char *none_text(const struct hp_survey *survey)
 {
+	/* Findings about memory do not say where the time goes. */
 	const char *what = survey->findings->count ? "wasted time" : "waste";
-	char *dominating = dominating_text(survey);
-	char *text = hp_xprintf("No known pattern of %s: %s", what, dominating);
+	char *waiting = is_computing(survey) ? NULL : waiting_text(survey->answer);
+	char *most = waiting ? NULL : most_text(survey), *text;
 
-	free(dominating);
+	if (waiting)
+		text = hp_xprintf("No known pattern of %s: %s", what, waiting);
+	else if (is_computing(survey))
+		text = hp_xprintf("No known pattern of %s: it computes%s.%s", what,
+				  cores_text(survey), most);
+	else
+		/* Its waits are not known, or are for the ends of threads: what do these do? */
+		text = hp_xprintf("No known pattern of %s.%s", what, most);
+	free(waiting);
+	free(most);
 	return text;
 }
 
