@@ -42,7 +42,7 @@ flip()
 }
 
 @test "fuzz: each byte of a segment changed in turn" {
-	flip segment 601
+	flip segment 1201
 }
 
 @test "fuzz: a segment that changes while it is read" {
@@ -52,8 +52,8 @@ flip()
 }
 
 @test "fuzz: each byte of a kept run changed in turn, unpacked and packed" {
-	flip kept 401
-	flip packed 97
+	flip kept 801
+	flip packed 193
 }
 
 @test "fuzz: kept runs" {

@@ -682,11 +682,11 @@ END
 	churn=$!
 	eventually grep up "$T/churn.out"
 	url=$(serve "$churn")
-	# Until it has grown ten times, or thirty with HP_TEST_FULL.
+	# Until it has grown six times, or thirty with HP_TEST_FULL.
 	run timeout 300 python3 - "$url" "${HP_TEST_FULL:+30}" <<-'END'
 		import json, sys, urllib.request
 		seen = [0]
-		while len(seen) <= int(sys.argv[2] or 10):
+		while len(seen) <= int(sys.argv[2] or 6):
 		    with urllib.request.urlopen(sys.argv[1].rstrip("/") + "/profiler_status", timeout=60) as answer:
 		        cpu = json.load(answer)["cpu_ns"]
 		    assert cpu >= seen[-1], (cpu, seen)
