@@ -268,7 +268,8 @@ alone_as_usual()
 	"$HP_RUN" "$T/wrapper" 2>/dev/null
 	HOTPATH_REPORT=short "$HP_BUILD/hotpath" report children >"$T/text"
 	cat "$T/text"
-	grep -qE '^note +bash took .* until it started children$' "$T/text"
+	# On a busy machine the exec of bash may come so late that bash did not take nearly all of the time.
+	grep -qE '^note +(bash took .* until it started children|it took .* until children started)$' "$T/text"
 	findings children >"$T/found"
 	run ! grep -qE '^(waits-for-children|process-per-item)' "$T/found"
 }
