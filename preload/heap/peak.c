@@ -56,7 +56,7 @@ void hp_peak_settle(struct hp_heap *heap, const struct hp_process *process)
 
 /* --- what another thread holds --- */
 
-/* At one moment, though its thread goes on. */
+/* A consistent copy of the record, although its thread keeps writing. */
 struct view {
 	uint64_t pending;	/* its site; 0 = there is none */
 	uint64_t pending_bytes;
@@ -158,7 +158,7 @@ static inline void note_pending(struct hp_heap_local *me, uint32_t epoch)
 	atomic_store_explicit(&site->epoch, epoch, memory_order_relaxed);
 }
 
-/* The same for another thread, unless it is just then going on: its site notes the peak itself. */
+/* The same for another thread, unless that has just noted the peak in its site itself. */
 static void note_other(struct hp_heap_local *other, uint32_t epoch, uint32_t *tries)
 {
 	struct view view = look_at(other, tries);
